@@ -1,0 +1,95 @@
+"""How many bytes an engine stores for a vector, by element format.
+
+Sizes of quantised formats include their scales: vLLM 0.33 `torch_utils.py` and `triton_attn.py` (nvfp4, per-token-head),
+SGLang 0.5.23 `pool_configurator.py` (mxfp8, fp4), llama.cpp block sizes (q8_0, q4_0), vLLM `deepseek_v2.py` and
+`deepseek_v4/attention.py` (ds_mla).
+"""
+
+from dataclasses import dataclass
+
+from kvcalc.errors import UserError
+from kvcalc.profiles.model import Compressed, Indexer, Latent, Model
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A vector is cut into blocks of `block` elements, each stored in `block_bytes`; a head's vector adds `scale_bytes`."""
+
+    name: str
+    block: int
+    block_bytes: int
+    scale_bytes: int = 0
+
+    def vector(self, width: int) -> int:
+        """Bytes of one vector of `width` elements (one head's key, or its value)."""
+        if width % self.block:
+            raise UserError(f"{self.name} stores blocks of {self.block} elements; a vector of {width} does not divide")
+        return width // self.block * self.block_bytes + self.scale_bytes
+
+
+_ALL = (
+    Format("bf16", 1, 2),
+    Format("fp16", 1, 2),
+    Format("fp8", 1, 1),
+    Format("int8", 1, 1),
+    Format("nvfp4", 16, 9),  # 16 half-byte elements and an FP8 scale
+    Format("fp4", 16, 9),
+    Format("mxfp8", 32, 33),
+    Format("q8_0", 32, 34),  # 32 bytes and an FP16 scale
+    Format("q4_0", 32, 18),
+    Format("fp8_per_token_head", 1, 1, scale_bytes=4),
+    Format("int8_per_token_head", 1, 1, scale_bytes=4),
+    Format("int4_per_token_head", 2, 1, scale_bytes=4),
+)
+FORMATS = {each.name: each for each in _ALL}
+LATENT_ONLY = ("fp8_ds_mla", "nvfp4_ds_mla")
+NAMES = (*FORMATS, *LATENT_ONLY)
+SIXTEEN_BIT = ("bf16", "fp16")
+
+
+def stored(model: Model, kv_dtype: str) -> str:
+    """The format that engines really store for `kv_dtype`: sparse latent models keep FP8 as fp8_ds_mla.
+
+    Raises UserError for a format that no engine known here stores for this model.
+    """
+    if kv_dtype not in NAMES:
+        raise UserError(f"no KV format {kv_dtype!r}; one of {', '.join(NAMES)}")
+    latent = any(isinstance(group, Latent) for group in model.groups)
+    compressed = any(isinstance(group, Compressed) for group in model.groups)
+    sparse = compressed or (latent and any(isinstance(group, Indexer) for group in model.groups))
+    name = f"{kv_dtype}_ds_mla" if sparse and kv_dtype in ("fp8", "nvfp4") else kv_dtype
+    allowed = _allowed(latent, sparse, compressed)
+    if name not in allowed:
+        raise UserError(f"no engine known here stores the KV of {model.name!r} as {kv_dtype}; one of {', '.join(allowed)}")
+    return name
+
+
+def _allowed(latent: bool, sparse: bool, compressed: bool) -> tuple[str, ...]:
+    if compressed:
+        return (*SIXTEEN_BIT, "fp8_ds_mla")
+    if sparse:
+        return (*SIXTEEN_BIT, "fp8_ds_mla", "nvfp4_ds_mla")
+    if latent:
+        return (*SIXTEEN_BIT, "fp8", "int8", "q8_0")
+    return tuple(FORMATS)
+
+
+def latent_entry(rank: int, rope: int, name: str) -> int:
+    """Bytes of one token's latent in one layer: 656 for fp8_ds_mla, 352 for nvfp4_ds_mla at rank 512 and rope 64."""
+    if name == "fp8_ds_mla":
+        return rank + rank // 128 * 4 + 2 * rope  # FP8 latent, an FP32 scale for 128 elements, 16-bit rotary part
+    if name == "nvfp4_ds_mla":
+        return rank // 2 + rank // 16 + rope  # FP4 latent, an FP8 scale for 16 elements, FP8 rotary part
+    return FORMATS[name].vector(rank + rope)
+
+
+def compressed_entry(width: int, rope: int, name: str) -> int:
+    """Bytes of one compressed entry in one layer: 584 for fp8_ds_mla at width 512 and rope 64."""
+    if name == "fp8_ds_mla":
+        return (width - rope) + 2 * rope + 8  # FP8, 16-bit rotary part, seven scales and a byte of padding
+    return FORMATS[name].vector(width)
+
+
+def index_entry(width: int, scaled: bool, name: str) -> int:
+    """Bytes of one index key in one layer: 132 for width 128 where it is kept as FP8 with an FP32 scale."""
+    return width + 4 if scaled else FORMATS[name].vector(width)

@@ -1,0 +1,153 @@
+"""Bytes of KV cache that a sequence keeps: the sum over layer groups, never one figure a token.
+
+Sizes grow as `a*S + sum b_i*min(S, w_i) + c`. Logical bytes are one copy of everything that restores a prefix of S
+tokens: keys and values, index keys, and one snapshot of each recurrent state.
+"""
+
+from typing import assert_never
+
+from kvcalc.errors import UserError
+from kvcalc.physics import formats
+from kvcalc.profiles.model import (
+    Chunked,
+    Compressed,
+    Cross,
+    Full,
+    Indexer,
+    Latent,
+    LayerGroup,
+    Model,
+    Recurrent,
+    Shared,
+    Sliding,
+    Stateless,
+)
+
+
+def held(group: LayerGroup, tokens: int) -> int:
+    """How many of `tokens` tokens the group keeps something for."""
+    match group:
+        case Full() | Latent() | Indexer() | Compressed():
+            return tokens
+        case Sliding() | Chunked():
+            return min(tokens, group.window)
+        case Cross():
+            return group.encoder_tokens
+        case Recurrent() | Shared() | Stateless():
+            return 0
+        case _:
+            assert_never(group)
+
+
+def token_bytes(group: LayerGroup, kv: str) -> int:
+    """Bytes that the group keeps for one held token, all its layers together; `kv` is a stored format."""
+    match group:
+        case Full() | Sliding() | Chunked() | Cross():
+            element = formats.FORMATS[kv]
+            return group.layers * group.kv_heads * (element.vector(group.key_width) + element.vector(group.value_width))
+        case Latent():
+            return group.layers * formats.latent_entry(group.rank, group.rope, kv)
+        case Indexer():
+            return group.layers * formats.index_entry(group.width, group.stored == "scaled-fp8", kv)
+        case Compressed() | Recurrent() | Shared() | Stateless():
+            return 0
+        case _:
+            assert_never(group)
+
+
+def state_bytes(group: LayerGroup) -> int:
+    """Bytes of constant size: one snapshot of a recurrent state, or the states of a compressor (FP32)."""
+    match group:
+        case Recurrent():
+            state = group.heads * group.key_width * group.value_width * group.state_bytes
+            memory = group.conv_channels * max(group.conv_kernel - 1, 0) * group.conv_bytes
+            return group.layers * (state + memory)
+        case Compressed():
+            spread = 2 if group.overlap else 1
+            width = group.width + (group.index_width or 0)
+            return group.layers * 2 * (spread * group.ratio) * (spread * width) * 4  # values and their scores
+        case _:
+            return 0
+
+
+def _compressed_bytes(group: Compressed, tokens: int, kv: str) -> int:
+    entry, index = _compressed_entry(group, kv)
+    window = formats.compressed_entry(group.width, group.rope, kv) * min(tokens, group.window)
+    return group.layers * (tokens // group.ratio * (entry + index) + window)
+
+
+def _compressed_entry(group: Compressed, kv: str) -> tuple[int, int]:
+    entry = formats.compressed_entry(group.width, group.rope, kv)
+    if group.index_width is None:
+        return entry, 0
+    return entry, formats.index_entry(group.index_width, kv not in formats.SIXTEEN_BIT, kv)
+
+
+def group_bytes(group: LayerGroup, tokens: int, kv: str) -> int:
+    """Logical bytes of one group for a prefix of `tokens` tokens."""
+    growing = (
+        _compressed_bytes(group, tokens, kv)
+        if isinstance(group, Compressed)
+        else token_bytes(group, kv) * held(group, tokens)
+    )
+    return growing + state_bytes(group)
+
+
+def logical(model: Model, tokens: int, kv: str) -> int:
+    """Bytes of one copy of the prefix's KV; `kv` is a stored format (see `formats.stored`)."""
+    return sum(group_bytes(group, tokens, kv) for group in model.groups)
+
+
+def marginal(model: Model, tokens: int, kv: str) -> float:
+    """Bytes that one more token adds at this length; an entry of compressed attention is spread over its tokens."""
+    total = 0.0
+    for group in model.groups:
+        if isinstance(group, Compressed):
+            entry, index = _compressed_entry(group, kv)
+            window = formats.compressed_entry(group.width, group.rope, kv) if tokens < group.window else 0
+            total += group.layers * ((entry + index) / group.ratio + window)
+        elif held(group, tokens + 1) > held(group, tokens):
+            total += token_bytes(group, kv)
+    return total
+
+
+def shards(group: LayerGroup, tp: int) -> int:
+    """Into how many different parts tensor parallelism cuts the group's bytes; ranks beyond hold copies."""
+    match group:
+        case Full() | Sliding() | Chunked() | Cross():
+            return min(group.kv_heads, tp)
+        case Recurrent():
+            return min(group.heads, tp)
+        case Latent() | Indexer() | Compressed() | Shared() | Stateless():
+            return 1
+        case _:
+            assert_never(group)
+
+
+def resident(model: Model, tokens: int, kv: str, tp: int) -> int:
+    """Bytes that one rank holds for the sequence."""
+    return sum(-(-group_bytes(group, tokens, kv) // shards(group, tp)) for group in model.groups)
+
+
+def check_split(model: Model, tp: int) -> None:
+    """Refuse a tensor-parallel degree that engines refuse: heads divide by tp; KV heads by tp, or tp by KV heads."""
+    for group in model.groups:
+        heads = getattr(group, "heads", tp) if not isinstance(group, Indexer) else tp
+        kv_heads = getattr(group, "kv_heads", tp)
+        if heads % tp or (kv_heads % tp and tp % kv_heads):
+            raise UserError(
+                f"{model.name!r} can't be split over {tp} GPUs: {heads} attention heads and {kv_heads} KV heads "
+                f"don't divide by it; use --tp {_largest_split(model, tp)}"
+            )
+
+
+def _largest_split(model: Model, limit: int) -> int:
+    return next(tp for tp in range(limit - 1, 0, -1) if _splits(model, tp))
+
+
+def _splits(model: Model, tp: int) -> bool:
+    try:
+        check_split(model, tp)
+    except UserError:
+        return False
+    return True

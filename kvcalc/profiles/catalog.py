@@ -1,0 +1,174 @@
+"""Profiles by name or path: shipped ones, and those in the user's own folder, which come first."""
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from kvcalc.errors import UserError
+from kvcalc.profiles import documents, sources
+from kvcalc.profiles.hardware import Accelerator, Curves, Engine, Fit, Node, NodeTier, Tier
+from kvcalc.profiles.model import Model
+
+P = TypeVar("P", bound=sources.Profile)
+
+MODELS = "model_profiles"
+FOLDERS: dict[type[sources.Profile], str] = {
+    Model: MODELS,
+    Accelerator: "hardware_profiles/accelerators",
+    Tier: "hardware_profiles/tiers",
+    Node: "hardware_profiles/nodes",
+    Engine: "hardware_profiles/engines",
+    Fit: "hardware_profiles/fits",
+    Curves: "hardware_profiles/curves",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A node with the profiles it names."""
+
+    node: Node
+    accelerator: Accelerator
+    tiers: tuple[Tier, ...]
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.node.name
+
+
+def shipped() -> Path:
+    """The folder that holds model_profiles and hardware_profiles: in the package, else beside it in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    return package if (package / MODELS).is_dir() else package.parent
+
+
+def personal() -> Path:
+    """The user's own folder, laid out like the shipped one: $KVCALC_PROFILES, else ~/.config/kvcalc."""
+    chosen = os.environ.get("KVCALC_PROFILES")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "kvcalc"
+
+
+def names(kind: type[sources.Profile]) -> list[str]:
+    """The names of all profiles of a kind, sorted."""
+    return sorted(_files(kind))
+
+
+def _files(kind: type[sources.Profile]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for root in (shipped(), personal()):
+        folder = root / FOLDERS[kind]
+        if folder.is_dir():
+            found |= {path.stem: path for path in folder.glob("*.yaml")}
+    return found
+
+
+def _find(kind: type[P], reference: str) -> Path | None:
+    """The file of a profile: a path as it is given, else a name, the user's own folder first."""
+    if reference.endswith((".yaml", ".yml")):
+        return Path(reference)
+    for root in (personal(), shipped()):
+        path = root / FOLDERS[kind] / f"{reference}.yaml"
+        if os.sep not in reference and path.is_file():
+            return path
+    return None
+
+
+def _get(kind: type[P], reference: str) -> P:
+    path = _find(kind, reference)
+    if path is None:
+        raise UserError(_unknown(kind, reference))
+    return _load(kind, path)
+
+
+@cache
+def _load(kind: type[P], path: Path) -> P:
+    return documents.load(kind, path)
+
+
+def _unknown(kind: type[sources.Profile], reference: str) -> str:
+    word = kind.__name__.lower()
+    known = names(kind)
+    hint = closest(reference, known)
+    more = f"'kvcalc {'models' if kind is Model else 'hardware'} list' lists them"
+    return f"no {word} {reference!r}; did you mean {hint!r}?" if hint else f"no {word} {reference!r}; {more}"
+
+
+def closest(word: str, known: list[str]) -> str | None:
+    """The known word that looks most like `word`, if any does."""
+    from difflib import get_close_matches
+
+    plain = {_plain(each): each for each in reversed(known)}
+    found = get_close_matches(_plain(word), list(plain), n=1, cutoff=0.6)
+    return plain[found[0]] if found else None
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "").replace(" ", "")
+
+
+def model(reference: str) -> Model:
+    """A model profile by name, by Hugging Face name, or by path to a YAML file."""
+    path = _find(Model, reference) or _find(Model, reference.lower())
+    if path is None and "/" in reference:
+        wanted = reference.lower()
+        path = next((file for file in _files(Model).values() if wanted == _huggingface(file)), None)
+    return _load(Model, path) if path else _get(Model, reference)
+
+
+def _huggingface(file: Path) -> str:
+    return (_load(Model, file).huggingface or "").lower()
+
+
+def accelerator(reference: str) -> Accelerator:
+    """An accelerator profile by name or path."""
+    return _get(Accelerator, reference)
+
+
+def tier(reference: str) -> Tier:
+    """A tier profile by name or path."""
+    return _get(Tier, reference)
+
+
+def engine(reference: str) -> Engine:
+    """An engine profile by name or path."""
+    return _get(Engine, reference)
+
+
+def fit(reference: str) -> Fit:
+    """A prefill fit by name or path."""
+    return _get(Fit, reference)
+
+
+def curves(accelerator: str) -> Curves | None:
+    """The prefill curves measured on an accelerator, or None."""
+    path = _find(Curves, accelerator)
+    return _load(Curves, path) if path else None
+
+
+def machine(reference: str) -> Machine:
+    """A node by name or path, with its accelerator and its tiers as the node has them."""
+    found = _get(Node, reference)
+    return assemble(found)
+
+
+def assemble(node: Node) -> Machine:
+    """A node with the profiles it names. Raises UserError where one is missing."""
+    return Machine(node, _get(Accelerator, node.accelerator), tuple(_on_node(each) for each in node.tiers))
+
+
+def _on_node(use: NodeTier) -> Tier:
+    """The tier profile with what this node changes."""
+    base = tier(use.tier)
+    read = base.read.model_copy(update=_given(bandwidth=use.bandwidth, latency=use.latency))
+    write = base.write and base.write.model_copy(update=_given(bandwidth=use.write_bandwidth))
+    changes = _given(title=use.title, node_ceiling=use.node_ceiling, capacity=use.capacity)
+    return base.model_copy(update={"read": read, "write": write, **changes})
+
+
+def _given(**changes: object) -> dict[str, object]:
+    return {key: value for key, value in changes.items() if value is not None}

@@ -1,0 +1,171 @@
+"""Model profiles: which state each layer keeps for a sequence, and what its prefill computes.
+
+Layers that keep the same state form a group; a group's `kind` names the state. Counts and widths are numbers of
+elements, not bytes: the element format is chosen by whoever asks for bytes.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from kvcalc.profiles.sources import Cited, Count, Profile, Strict
+
+Zero = Annotated[int, Field(strict=True, ge=0)]
+
+
+class Full(Strict):
+    """Attention over every token: keys and values of every token are kept (MHA, GQA, MQA)."""
+
+    kind: Literal["full"]
+    layers: Count
+    heads: Count  # query heads
+    kv_heads: Count
+    key_width: Count  # elements of one head's key
+    value_width: Count
+    gated: bool = False  # the attention output is gated by a second query projection (Qwen3-Next)
+
+
+class Sliding(Strict):
+    """Attention over the last `window` tokens; only those are kept."""
+
+    kind: Literal["sliding"]
+    layers: Count
+    heads: Count
+    kv_heads: Count
+    key_width: Count
+    value_width: Count
+    window: Count  # tokens
+
+
+class Chunked(Strict):
+    """Attention within chunks of `window` tokens (Llama 4); at most one chunk is kept."""
+
+    kind: Literal["chunked"]
+    layers: Count
+    heads: Count
+    kv_heads: Count
+    key_width: Count
+    value_width: Count
+    window: Count  # tokens
+
+
+class Latent(Strict):
+    """Multi-head latent attention: one vector of rank + rope elements a token, the same on every rank."""
+
+    kind: Literal["latent"]
+    layers: Count
+    heads: Count
+    rank: Count  # kv_lora_rank
+    rope: Zero  # qk_rope_head_dim
+    nope: Count  # qk_nope_head_dim
+    value_width: Count
+    query_rank: Count | None = None  # q_lora_rank; queries are projected straight from the hidden state without it
+    top_k: Count | None = None  # tokens that a sparse layer attends to (DSA)
+
+
+class Indexer(Strict):
+    """The index keys by which sparse attention (DSA) picks its tokens; kept beside the KV."""
+
+    kind: Literal["indexer"]
+    layers: Count  # layers that have an indexer of their own
+    heads: Count
+    width: Count  # index_head_dim
+    query_rank: Count  # its queries come from the latent query
+    stored: Literal["scaled-fp8", "as-kv"]  # one byte an element and a 4-byte scale whatever the KV format, or as the KV
+
+
+class Compressed(Strict):
+    """DeepSeek-V4 attention: one entry for `ratio` tokens, the last `window` tokens uncompressed, compressor states."""
+
+    kind: Literal["compressed"]
+    layers: Count
+    heads: Count
+    width: Count  # elements of an entry: key and value are one vector
+    rope: Count  # of them rotary, which the FP8 format keeps in 16 bits
+    ratio: Count
+    window: Count  # tokens
+    overlap: bool  # CSA: two overlapping compressions, so twice the state
+    query_rank: Count
+    output_groups: Count  # the output is projected in groups, through output_rank elements each
+    output_rank: Count
+    index_width: Count | None = None  # CSA: index key for each entry
+    index_heads: Count | None = None
+    top_k: Count | None = None  # entries attended to; all of them without it (HCA)
+
+
+class Recurrent(Strict):
+    """A state of constant size, whatever the length: Mamba-2, gated delta net, Kimi delta attention, lightning."""
+
+    kind: Literal["recurrent"]
+    rule: Literal["mamba-2", "gated-delta", "kimi-delta", "lightning"]
+    layers: Count
+    heads: Count
+    key_width: Count  # the state of a head is key_width x value_width elements
+    value_width: Count
+    state_bytes: Count  # bytes an element of the state
+    conv_channels: Zero
+    conv_kernel: Zero  # the convolution remembers conv_kernel - 1 tokens
+    conv_bytes: Count  # bytes an element of the convolution's memory
+    input_width: Count  # columns of the input projections, for the prefill
+
+
+class Cross(Strict):
+    """Attention over an encoder's output: constant for a request."""
+
+    kind: Literal["cross"]
+    layers: Count
+    heads: Count
+    kv_heads: Count
+    key_width: Count
+    value_width: Count
+    encoder_tokens: Count
+
+
+class Shared(Strict):
+    """Attention over the keys and values of an earlier layer: nothing of its own is kept (Gemma 3n, CLA)."""
+
+    kind: Literal["shared"]
+    layers: Count
+    heads: Count
+    key_width: Count
+    value_width: Count
+    window: Count | None = None  # tokens
+
+
+class Stateless(Strict):
+    """Layers without attention: nothing is kept."""
+
+    kind: Literal["none"]
+    layers: Count
+
+
+LayerGroup = Annotated[
+    Full | Sliding | Chunked | Latent | Indexer | Compressed | Recurrent | Cross | Shared | Stateless,
+    Field(discriminator="kind"),
+]
+
+
+class FeedForward(Strict):
+    """Feed-forward blocks of equal shape: dense, or a router and experts with an optional shared expert."""
+
+    layers: Count
+    width: Count  # of the dense block, or of one routed expert
+    gated: bool = True  # three matrices instead of two
+    experts: Count | None = None
+    top_k: Count | None = None
+    shared_width: Zero = 0  # of all shared experts together
+
+
+class Model(Profile):
+    """What a model's cache and prefill cost depend on."""
+
+    huggingface: str | None = None  # organisation/name
+    source: Cited  # of every count and width below
+    context: Count  # tokens the model is made for
+    hidden: Count
+    vocabulary: Count
+    tied: bool = False  # one matrix serves as embedding and as LM head
+    checkpoint: Literal["bf16", "fp16", "fp8", "mxfp4", "fp4-fp8"] = "bf16"
+    same_geometry: tuple[str, ...] = ()  # profiles with the same layers, for a longer context say
+    groups: tuple[LayerGroup, ...] = Field(min_length=1)
+    feed_forward: tuple[FeedForward, ...] | None = None  # without it the prefill can't be modelled

@@ -1,0 +1,134 @@
+"""Text with units to plain SI numbers and back: the only place that knows 10^9, 2^30 and bits.
+
+Inside the program a size is bytes, a rate is bytes a second and one direction, a time is seconds, compute is FLOP/s.
+GB is 10^9 bytes, GiB is 2^30 bytes, Gb is 10^9 bits.
+"""
+
+import math
+import re
+from decimal import Decimal
+
+from quantiphy import InvalidNumber, Quantity
+
+from kvcalc.errors import UserError
+
+SIZE = {"B": 1.0}
+TIME = {"s": 1.0}
+RATE = {"B/s": 1.0, "Bps": 1.0, "b/s": 1 / 8, "bps": 1 / 8, "bit/s": 1 / 8}
+COMPUTE = {"FLOP/s": 1.0, "FLOPS": 1.0}
+TOKEN_RATE = {"tok/s": 1.0, "token/s": 1.0, "tokens/s": 1.0}
+COUNT = {"": 1.0}
+
+LONGEST_PROMPT = 100_000_000  # tokens; ten times the longest context of any shipped profile
+
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "u"))
+
+
+def _number(text: str, units: dict[str, float], what: str, example: str) -> float:
+    try:
+        found = Quantity(text.strip(), binary=True)
+    except InvalidNumber:
+        raise UserError(f"{text!r} is not {what}; write one like {example}") from None
+    scale = units.get(found.units)
+    if scale is None:
+        raise UserError(f"{text!r} is not {what}; write one like {example}")
+    value = float(found) if scale == 1 else float(found) * scale
+    if not math.isfinite(value) or value < 0:
+        raise UserError(f"{text!r} is not {what}: it must be finite and not negative")
+    return value
+
+
+def size(text: str) -> float:
+    """Bytes in "80 GB", "2 TiB"."""
+    return _number(text, SIZE, "a size", "'80 GB' or '2 TiB'")
+
+
+def seconds(text: str) -> float:
+    """Seconds in "10 us", "1.5 ms"."""
+    return _number(text, TIME, "a time", "'10 us' or '1.5 ms'")
+
+
+def rate(text: str) -> float:
+    """Bytes a second, one direction, in "55 GB/s", "400 Gb/s", "3 GiB/s"; bits are divided by 8."""
+    return _number(text, RATE, "a rate", "'55 GB/s' or '400 Gb/s'")
+
+
+def compute(text: str) -> float:
+    """FLOP/s, dense, in "989.4 TFLOP/s"."""
+    return _number(text, COMPUTE, "a compute rate", "'989.4 TFLOP/s'")
+
+
+def token_rate(text: str) -> float:
+    """Tokens a second in "50000 tok/s"; on a command line the unit may be left out."""
+    return _number(text, TOKEN_RATE | COUNT, "a rate in tokens a second", "'50000' or '50000 tok/s'")
+
+
+def percent(text: str) -> float:
+    """A fraction, from text like "14 %"."""
+    return _number(text, {"%": 0.01}, "a percentage", "'14 %'")
+
+
+def number(text: str) -> float:
+    """A number without a dimension, from text like "0.35"."""
+    return _number(text, COUNT, "a plain number", "'0.4'")
+
+
+def tokens(text: str) -> int:
+    """A count of tokens in "20000", "20_000", "20k" (10^3) or "128Ki" (2^10): whole, at least 1."""
+    example = "'20000', '20k' (20,000) or '128Ki' (131,072)"
+    value = _number(text, COUNT, "a count of tokens", example)
+    if value != int(value):
+        raise UserError(f"{text!r} is not a count of tokens: it is not whole; write one like {example}")
+    if value < 1:
+        raise UserError(f"{text!r} is not a count of tokens: it must be at least 1")
+    if value > LONGEST_PROMPT:
+        raise UserError(f"{text!r} tokens is longer than any prompt; the longest here is {count(LONGEST_PROMPT)}")
+    return int(value)
+
+
+def exact(value: float, unit: str) -> str:
+    """Text that parses back to exactly `value`, with the SI prefix that reads best: "55 GB/s"."""
+    number = Decimal(repr(float(value)))
+    for scale, prefix in _PREFIXES:
+        if value >= scale:
+            shifted = number.scaleb(-int(math.log10(scale))).normalize()
+            if -7 < shifted.adjusted() < 15:
+                return f"{shifted:f} {prefix}{unit}"
+    return f"{number.normalize():f} {unit}"
+
+
+def short(value: float, unit: str) -> str:
+    """Text with three significant digits and an SI prefix, for tables: "59.6 ms", "3.28 GB", "55 GB/s"."""
+    if value == 0:
+        return f"0 {unit}"
+    if not math.isfinite(value):
+        return f"{value} {unit}"
+    rounded = float(f"{value:.3g}")
+    for scale, prefix in _PREFIXES:
+        if rounded >= scale:
+            return f"{_digits(rounded / scale)} {prefix}{unit}"
+    return f"{_digits(rounded * 1e6)} u{unit}"
+
+
+def _digits(value: float) -> str:
+    """Three significant digits, without an exponent or trailing zeros; thousands apart above 9,999."""
+    text = f"{float(f'{value:.3g}'):,f}"
+    return re.sub(r"\.?0+$", "", text) if "." in text else text
+
+
+def count(value: float) -> str:
+    """A whole number with thousands apart: "20,000"."""
+    return f"{round(value):,}"
+
+
+def both(value: float) -> str:
+    """A size in decimal and in binary units, which say which they are: "3.28 GB (3.05 GiB)"."""
+    for scale, prefix in ((2**40, "Ti"), (2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki")):
+        if value >= scale:
+            return f"{short(value, 'B')} ({_digits(value / scale)} {prefix}B)"
+    return f"{count(value)} B"
+
+
+def times(value: float) -> str:
+    """A ratio: "6.7x", "0.24x", "112x"."""
+    return f"{value:,.0f}x" if value >= 99.5 else f"{_digits(float(f'{value:.2g}'))}x"
