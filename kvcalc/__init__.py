@@ -1,0 +1,43 @@
+"""Says whether fetching a KV cache beats recomputing it, and by how much.
+
+    import kvcalc
+    result = kvcalc.margin("llama3-70b", "h100-pcie5", 20_000, kvcalc.Options(tp=8))
+    [(path.tier, path.margin, path.verdict) for path in result.paths]
+
+Sizes are bytes, rates bytes a second and one direction, times seconds. Whatever a caller can mend raises UserError.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kvcalc.answers.margin import margin
+    from kvcalc.answers.margin_result import Margin
+    from kvcalc.answers.options import Options
+    from kvcalc.errors import UserError
+    from kvcalc.profiles.catalog import Machine
+    from kvcalc.profiles.catalog import machine as load_hardware
+    from kvcalc.profiles.catalog import model as load_model
+    from kvcalc.profiles.model import Model
+
+__all__ = ["Machine", "Margin", "Model", "Options", "UserError", "load_hardware", "load_model", "margin"]
+
+_PLACES = {
+    "Machine": ("kvcalc.profiles.catalog", "Machine"),
+    "Margin": ("kvcalc.answers.margin_result", "Margin"),
+    "Model": ("kvcalc.profiles.model", "Model"),
+    "Options": ("kvcalc.answers.options", "Options"),
+    "UserError": ("kvcalc.errors", "UserError"),
+    "load_hardware": ("kvcalc.profiles.catalog", "machine"),
+    "load_model": ("kvcalc.profiles.catalog", "model"),
+    "margin": ("kvcalc.answers.margin", "margin"),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for, so that importing the package stays quick."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'kvcalc' has no attribute {name!r}")
+    from importlib import import_module
+
+    module, attribute = _PLACES[name]
+    return getattr(import_module(module), attribute)

@@ -1,7 +1,6 @@
 """Files that appear whole or not at all."""
 
 import os
-import tempfile
 from pathlib import Path
 
 from kvcalc.errors import UserError
@@ -9,8 +8,10 @@ from kvcalc.errors import UserError
 
 def write(path: Path, text: str) -> None:
     """Write `text` beside `path`, then rename, so that a reader never sees half of it."""
+    from tempfile import mkstemp  # it drags in random and hashlib, which most runs don't need
+
     try:
-        handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, beside = mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
         raise UserError(f"{str(path)!r} cannot be written: {error.strerror}; name another file") from error
     try:

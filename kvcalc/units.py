@@ -6,9 +6,6 @@ GB is 10^9 bytes, GiB is 2^30 bytes, Gb is 10^9 bits.
 
 import math
 import re
-from decimal import Decimal
-
-from quantiphy import InvalidNumber, Quantity
 
 from kvcalc.errors import UserError
 
@@ -25,6 +22,10 @@ _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0,
 
 
 def _number(text: str, units: dict[str, float], what: str, example: str) -> float:
+    if units.get("") and text.isascii() and text.isdecimal() and len(text) < 16:
+        return float(text)  # the common case, without waiting for a library
+    from quantiphy import InvalidNumber, Quantity
+
     try:
         found = Quantity(text.strip(), binary=True)
     except InvalidNumber:
@@ -88,6 +89,8 @@ def tokens(text: str) -> int:
 
 def exact(value: float, unit: str) -> str:
     """Text that parses back to exactly `value`, with the SI prefix that reads best: "55 GB/s"."""
+    from decimal import Decimal
+
     number = Decimal(repr(float(value)))
     for scale, prefix in _PREFIXES:
         if value >= scale:

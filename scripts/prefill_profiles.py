@@ -52,7 +52,7 @@ def borrowed(hopper: Fit) -> Fit:
 def profile(fit: Fit) -> str:
     """The YAML text of a fit."""
     sources = dict.fromkeys(figure.source for figure in _figures(fit))
-    keys = {source: "fit" if source.basis == "fit" else "all-reduce" for source in sources}
+    keys = {source: _key(source) for source in sources}
     lines = ["# yaml-language-server: $schema=../schemas/fit.json", "# written by scripts/fit_prefill.py"]
     lines += ["kind: fit", f"name: {fit.name}", f'title: "{fit.title}"']
     lines += ["notes:", *(f'  - "{note}"' for note in fit.notes)] if fit.notes else []
@@ -64,6 +64,12 @@ def profile(fit: Fit) -> str:
         lines += [f"    basis: {source.basis}", f"    checked: {source.checked}"]
         lines += [f'    note: "{source.note}"'] if source.note else []
     return "\n".join(lines) + "\n"
+
+
+def _key(source: Source) -> str:
+    if source.basis == "fit":
+        return "fit"
+    return "all-reduce" if source == ALL_REDUCE else "live"
 
 
 def _figures(part: object) -> Iterator[Figure]:

@@ -46,6 +46,7 @@ class Row:
     tokens: int  # the whole prompt, cached part included
     cached: int
     seconds: float
+    quant: str  # as the table calls it
     reference: bool
     held_out: bool
 
@@ -104,6 +105,7 @@ def _reference(row: dict[str, object]) -> Row:
         tokens=int(str(row["tokens"])),
         cached=int(str(row["cached"])),
         seconds=float(str(row["ttft_ms"])) / 1e3,
+        quant=str(row["quant"]),
         reference=True,
         held_out=False,
     )
@@ -127,6 +129,7 @@ def _wide(row: dict[str, str], held_out: bool) -> Row:
         tokens=int(row["tokens"]),
         cached=int(row["cached"]),
         seconds=float(row["ttft_ms"]) / 1e3,
+        quant=row["weights"],
         reference=False,
         held_out=held_out,
     )

@@ -1,14 +1,16 @@
 """What a question may be asked with, apart from the model, the node and the length."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Literal
+
+from kvcalc.frozen import frozen
 
 Nothing: Mapping[str, float] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """Choices with the defaults of the command line. Rates are bytes/s and one direction, times are seconds."""
 

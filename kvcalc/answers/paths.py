@@ -1,30 +1,36 @@
 """The tiers a question is asked about, and the routes from each to the GPUs."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import replace
+from typing import Literal
 
 from kvcalc import units
 from kvcalc.answers.options import Options
 from kvcalc.errors import UserError
+from kvcalc.frozen import frozen
 from kvcalc.physics.transfer import Hop, Overhead, Route
 from kvcalc.profiles import catalog
 from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.hardware import Engine, Tier
-from kvcalc.profiles.sources import Corner, Figure, Range, Source, exactly
+from kvcalc.profiles.sources import Corner, Figure, Range, exactly, given
 
 CORNERS: tuple[Corner, ...] = ("fast", "typical", "slow")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Path:
     """One row of the answer: a tier and how many of its links are used, at the three corners of its ranges."""
 
-    tier: Tier
+    way: "Way"
     links: int
     fast: Route
     typical: Route
     slow: Route
+
+    @property
+    def tier(self) -> Tier:
+        """The tier as this question has it."""
+        return self.way.tier
 
 
 def tiers(machine: Machine, options: Options) -> tuple[Tier, ...]:
@@ -73,29 +79,54 @@ def _by_tier(chosen: tuple[Tier, ...], given: Mapping[str, float], option: str) 
 
 
 def _with(tier: Tier, bandwidth: float | None, latency: float | None) -> Tier:
-    changes: dict[str, object] = {}
+    read = tier.read
     if bandwidth is not None:
-        changes["bandwidth"] = _given(bandwidth, f"--bandwidth {tier.name}={units.exact(bandwidth, 'B/s')}")
+        read = replace(read, bandwidth=_given(bandwidth, f"--bandwidth {tier.name}={units.exact(bandwidth, 'B/s')}"))
     if latency is not None:
-        changes["latency"] = _given(latency, f"--latency {tier.name}={units.exact(latency, 's')}")
-    return tier.model_copy(update={"read": tier.read.model_copy(update=changes)}) if changes else tier
+        read = replace(read, latency=_given(latency, f"--latency {tier.name}={units.exact(latency, 's')}"))
+    return replace(tier, read=read)
 
 
 def _given(value: float, option: str) -> Range:
-    source = Source(title="given on the command line", address=option, basis="given", checked=date.today())
-    return exactly(Figure(value, source))
+    return exactly(Figure(value, given(option)))
 
 
-def paths(machine: Machine, chosen: tuple[Tier, ...], tp: int, engine: Engine, options: Options) -> tuple[Path, ...]:
-    """Each tier over one link and over all of them, or over as many links as the options ask for."""
-    host = next((tier for tier in chosen if tier.medium == "dram"), None)
-    host = host or next((tier for tier in machine.tiers if tier.medium == "dram"), None)
-    rows = []
-    for tier in chosen:
-        for links in _links(tier, tp, options):
-            fast, typical, slow = (_route(tier, host, links, tp, engine, corner) for corner in CORNERS)
-            rows.append(Path(tier, links, fast, typical, slow))
-    return tuple(rows)
+def paths(
+    machine: Machine, chosen: tuple[Tier, ...], tp: int, engine: Engine, links: int | Literal["all"] | None
+) -> tuple[Path, ...]:
+    """Each tier over one link and over all of them, or over as many links as are asked for."""
+    host = _host((*chosen, *machine.tiers))
+    return tuple(_path(Way(tier, host, tp, engine), count) for tier in chosen for count in _links(tier, tp, links))
+
+
+def _host(tiers: tuple[Tier, ...]) -> Tier | None:
+    """The DRAM that other tiers pass through."""
+    return next((tier for tier in tiers if tier.medium == "dram"), None)
+
+
+@frozen
+class Way:
+    """A tier, the host's DRAM on the way from it, and who uses them."""
+
+    tier: Tier
+    host: Tier | None
+    tp: int
+    engine: Engine
+
+    def route(self, links: int, corner: Corner) -> Route:
+        """The hops over so many of the tier's links."""
+        shares = self.engine.replicas == "broadcast"
+        hops = [_hop(self.tier, links, shares, corner)]
+        if self.tier.staging and self.host is not None:
+            hops.append(_hop(self.host, available(self.host, self.tp), shares, corner))
+        fixed = self.engine.fixed.value if self.engine.fixed else 0.0
+        per_token = self.engine.per_token.value if self.engine.per_token else 0.0
+        return Route(tuple(hops), Overhead(fixed, per_token), self.tier.staging != "in-turn")
+
+
+def _path(way: Way, links: int) -> Path:
+    fast, typical, slow = (way.route(links, corner) for corner in CORNERS)
+    return Path(way, links, fast, typical, slow)
 
 
 def available(tier: Tier, tp: int) -> int:
@@ -103,23 +134,11 @@ def available(tier: Tier, tp: int) -> int:
     return tp if tier.links == "per-gpu" else 1
 
 
-def _links(tier: Tier, tp: int, options: Options) -> list[int]:
+def _links(tier: Tier, tp: int, asked: int | Literal["all"] | None) -> list[int]:
     most = available(tier, tp)
-    if options.links == "all":
-        return [most]
-    if options.links is not None:
-        return [min(options.links, most)]
-    return sorted({1, most})
-
-
-def _route(tier: Tier, host: Tier | None, links: int, tp: int, engine: Engine, corner: Corner) -> Route:
-    shares = engine.replicas == "broadcast"
-    hops = [_hop(tier, links, shares, corner)]
-    if tier.staging and host is not None:
-        hops.append(_hop(host, available(host, tp), shares, corner))
-    fixed = engine.fixed.value if engine.fixed else 0.0
-    per_token = engine.per_token.value if engine.per_token else 0.0
-    return Route(tuple(hops), Overhead(fixed, per_token), tier.staging != "in-turn")
+    if asked is None:
+        return sorted({1, most})
+    return [most if asked == "all" else min(asked, most)]
 
 
 def _hop(tier: Tier, links: int, shares: bool, corner: Corner) -> Hop:

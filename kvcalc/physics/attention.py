@@ -1,9 +1,9 @@
 """Attention in a prefill: which pairs of tokens meet, and how wide the arithmetic of a pair is."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, assert_never
 
+from kvcalc.frozen import frozen
 from kvcalc.profiles.model import (
     Chunked,
     Compressed,
@@ -22,7 +22,7 @@ from kvcalc.profiles.model import (
 Role = Literal["dense", "latent", "sparse", "index", "state"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attention:
     """Layers that attend alike. A visible pair costs 2 x width FLOPs for each head and layer."""
 

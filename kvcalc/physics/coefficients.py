@@ -1,9 +1,9 @@
 """The coefficients of the prefill model for a model on a machine."""
 
-from dataclasses import dataclass
 from math import sqrt
 
 from kvcalc.errors import UserError
+from kvcalc.frozen import frozen
 from kvcalc.physics.attention import Attention
 from kvcalc.physics.prefill import AllReduce, Prefill
 from kvcalc.physics.work import Shape
@@ -15,7 +15,7 @@ SIXTEEN_BIT = ("bf16", "fp16")
 SMALL = 5e9  # parameters below which a dense model is fitted less well
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gpus:
     """So many GPUs in tensor parallel, with the constants that serve them."""
 

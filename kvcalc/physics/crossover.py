@@ -1,7 +1,7 @@
 """Where fetching and recomputing meet: margin, verdict, crossover lengths, the split of a prefix between both."""
 
-import math
 import itertools
+import math
 from collections.abc import Callable
 from typing import Literal
 
@@ -19,7 +19,7 @@ def verdict(margin: float, least: float) -> Verdict:
     return "restore" if margin >= least else "marginal"
 
 
-def lengths(steps_a_decade: int = 12) -> list[int]:
+def lengths(steps_a_decade: int = 8) -> list[int]:
     """Prompt lengths from 1 to LONGEST tokens in even logarithmic steps."""
     last = round(math.log10(LONGEST) * steps_a_decade)
     return sorted({round(10 ** (step / steps_a_decade)) for step in range(last + 1)})

@@ -5,13 +5,13 @@ SGLang 0.5.23 `pool_configurator.py` (mxfp8, fp4), llama.cpp block sizes (q8_0, 
 `deepseek_v4/attention.py` (ds_mla).
 """
 
-from dataclasses import dataclass
 
 from kvcalc.errors import UserError
+from kvcalc.frozen import frozen
 from kvcalc.profiles.model import Compressed, Indexer, Latent, Model
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Format:
     """A vector is cut into blocks of `block` elements, each stored in `block_bytes`; a head's vector adds `scale_bytes`."""
 

@@ -3,15 +3,15 @@
 The equation is in docs/equations.md, the errors of its fit in docs/accuracy.md.
 """
 
-from dataclasses import dataclass
 
+from kvcalc.frozen import frozen
 from kvcalc.physics.attention import Attention
 from kvcalc.profiles.sources import Basis, Source
 
 SHORT = 1000  # new tokens below which kernel launches and small messages make the model less sure
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Term:
     """One summand of a prefill time, with the arithmetic that gives it."""
 
@@ -20,7 +20,7 @@ class Term:
     arithmetic: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AllReduce:
     """Two all-reduces a layer over the GPU link."""
 
@@ -33,7 +33,7 @@ class AllReduce:
         return self.latency * new / (new + self.half) + self.token * new
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prefill:
     """The model for one model on so many GPUs, with its coefficients worked out (see `coefficients.build`)."""
 

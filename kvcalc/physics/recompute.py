@@ -5,9 +5,9 @@ Each way answers `seconds(new, cached)`: the prefill of `new` tokens after `cach
 
 import math
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import Protocol
 
+from kvcalc.frozen import frozen
 from kvcalc.physics.prefill import Prefill
 from kvcalc.profiles.sources import Basis, Source
 
@@ -34,7 +34,7 @@ class Way(Protocol):
         """Prefill of `new` tokens after `cached`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stated:
     """A rate in tokens a second, whatever the length."""
 
@@ -52,7 +52,7 @@ class Stated:
         return new / self.rate
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measured:
     """Measured times of whole prompts, bent between the points as the model bends.
 
@@ -75,8 +75,12 @@ class Measured:
         """Prefill of `new` tokens after `cached`: the model's time, corrected as the whole prompt's is."""
         prompt = new + cached
         if self.model is not None:
-            return self.model.seconds(new, cached) * _between(self.points, prompt)
+            return self.model.seconds(new, cached) * self.factor(prompt)
         return self._whole(prompt) - (self._whole(cached) if cached else 0.0)
+
+    def factor(self, prompt: int) -> float:
+        """Measured over modelled time at this length."""
+        return _between(self.points, prompt)
 
     def _whole(self, prompt: int) -> float:
         first, last = self.points[0][0], self.points[-1][0]

@@ -4,13 +4,13 @@ A hop has `links` equal links side by side. A link that carries `b` bytes in `c`
 is the least of its own bandwidth and its share of the hop's ceiling. Where hops are pipelined the slowest decides; otherwise their times add.
 """
 
-from dataclasses import dataclass
 
+from kvcalc.frozen import frozen
 from kvcalc.physics import kv as sizes
 from kvcalc.profiles.model import Full, LayerGroup, Model, Sliding
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """One layer group of a restore."""
 
@@ -19,13 +19,14 @@ class Part:
     shards: int  # different parts under tensor parallelism; ranks beyond hold the same bytes again
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Load:
     """What a restore moves. Contiguous: each link makes one copy of all it carries."""
 
     tokens: int
     parts: tuple[Part, ...]
     contiguous: bool
+    shards: int  # over so many links nothing is carried twice
 
     @property
     def bytes(self) -> int:
@@ -43,7 +44,7 @@ class Load:
         return moved, sum(part.copies * max(1.0, part.shards / links) for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hop:
     """One stretch of the way from a tier to the GPUs."""
 
@@ -58,18 +59,25 @@ class Hop:
         """Bytes/s of one of `links` busy links."""
         return self.bandwidth if self.ceiling is None else min(self.bandwidth, self.ceiling / links)
 
+    def seconds(self, load: Load, links: int) -> float:
+        """Over so many of the links, latency apart."""
+        moved, copies = load.on_link(links)
+        return copies * self.per_copy + moved / self.rate(links)
+
+    def busy(self, load: Load) -> int:
+        """How many links carry the load quickest: all, unless ranks hold the same bytes and may share them."""
+        if not self.broadcast or load.shards >= self.links:
+            return self.links
+        return min(range(self.links, 0, -1), key=lambda links: self.seconds(load, links))
+
     def carry(self, load: Load) -> "Carried":
         """The quickest way over this hop."""
-        counts = range(self.links, 0, -1) if self.broadcast else (self.links,)
-        return min((self._over(load, links) for links in counts), key=lambda way: way.seconds * (1 - 1e-12 * way.links))
-
-    def _over(self, load: Load, links: int) -> "Carried":
+        links = self.busy(load)
         moved, copies = load.on_link(links)
-        rate = self.rate(links)
-        return Carried(copies * self.per_copy + moved / rate, links, copies, moved * links, rate * links)
+        return Carried(self.seconds(load, links), links, copies, moved * links, self.rate(links) * links)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Carried:
     """How a hop carries a load."""
 
@@ -80,7 +88,7 @@ class Carried:
     rate: float  # bytes/s of all busy links together
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Overhead:
     """What an engine adds to the copies."""
 
@@ -92,16 +100,17 @@ class Overhead:
         return self.fixed + self.per_token * tokens
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fetch:
-    """One restore over one path: its time, and the hop that decides it."""
+    """One restore over one path: its time, the hop that decides it and the first one."""
 
     seconds: float
-    fixed: float  # s that no bandwidth shortens: latency, copies, engine
+    fixed: float  # s that no bandwidth of the slowest hop shortens: latency, copies, engine
     slowest: Carried
+    busy: Carried  # the tier's own hop
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Route:
     """The hops from a tier to the GPUs, and what the engine adds."""
 
@@ -109,13 +118,21 @@ class Route:
     overhead: Overhead
     pipelined: bool = True
 
-    def fetch(self, load: Load) -> Fetch:
+    def seconds(self, load: Load) -> float:
         """Time to restore `load`: latency, then the slowest hop or all hops in turn, then the engine."""
+        hops = [hop.seconds(load, hop.busy(load)) for hop in self.hops]
+        return self._waiting(load) + (max(hops) if self.pipelined else sum(hops))
+
+    def _waiting(self, load: Load) -> float:
+        return sum(hop.latency for hop in self.hops) + self.overhead.seconds(load.tokens)
+
+    def fetch(self, load: Load) -> Fetch:
+        """The same with what it is made of."""
         carried = [(hop.carry(load), hop) for hop in self.hops]
         slowest, hop = max(carried, key=lambda pair: pair[0].seconds)
         others = 0.0 if self.pipelined else sum(each.seconds for each, _ in carried) - slowest.seconds
-        fixed = sum(each.latency for each in self.hops) + self.overhead.seconds(load.tokens) + others
-        return Fetch(fixed + slowest.seconds, fixed + slowest.copies * hop.per_copy, slowest)
+        fixed = self._waiting(load) + others
+        return Fetch(fixed + slowest.seconds, fixed + slowest.copies * hop.per_copy, slowest, carried[0][0])
 
 
 def load(model: Model, tokens: int, kv: str, tp: int, layout: str, latent_layout: str, page: int) -> Load:
@@ -126,7 +143,7 @@ def load(model: Model, tokens: int, kv: str, tp: int, layout: str, latent_layout
         if size:
             chosen = layout if isinstance(group, Full | Sliding) or layout == "contiguous" else latent_layout
             parts.append(Part(size, _copies(group, tokens, chosen, page), sizes.shards(group, tp)))
-    return Load(tokens, tuple(parts), layout == "contiguous")
+    return Load(tokens, tuple(parts), layout == "contiguous", min((part.shards for part in parts), default=1))
 
 
 def _copies(group: LayerGroup, tokens: int, layout: str, page: int) -> int:

@@ -1,9 +1,9 @@
 """What a prefill computes: the parameters that a token passes and the shape of the work, counted from a profile."""
 
-from dataclasses import dataclass
 from typing import assert_never
 
 from kvcalc.errors import UserError
+from kvcalc.frozen import frozen
 from kvcalc.physics.attention import Attention, attentions
 from kvcalc.profiles.model import (
     Chunked,
@@ -22,7 +22,7 @@ from kvcalc.profiles.model import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameters:
     """Weights, counted apart from norms and biases."""
 
@@ -108,7 +108,7 @@ def _compressed_projections(group: Compressed, hidden: int) -> int:
     return queries + hidden * group.width + outputs + compressors + index
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shape:
     """Everything about a model that its prefill time depends on."""
 

@@ -1,20 +1,22 @@
 """Profiles by name or path: shipped ones, and those in the user's own folder, which come first."""
 
 import os
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import replace
+from functools import cache as once
 from pathlib import Path
 from typing import TypeVar
 
 from kvcalc.errors import UserError
-from kvcalc.profiles import documents, sources
+from kvcalc.frozen import frozen
+from kvcalc.profiles import cache
+from kvcalc.profiles.fields import Profile
 from kvcalc.profiles.hardware import Accelerator, Curves, Engine, Fit, Node, NodeTier, Tier
 from kvcalc.profiles.model import Model
 
-P = TypeVar("P", bound=sources.Profile)
+P = TypeVar("P", bound=Profile)
 
 MODELS = "model_profiles"
-FOLDERS: dict[type[sources.Profile], str] = {
+FOLDERS: dict[type[Profile], str] = {
     Model: MODELS,
     Accelerator: "hardware_profiles/accelerators",
     Tier: "hardware_profiles/tiers",
@@ -25,7 +27,7 @@ FOLDERS: dict[type[sources.Profile], str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Machine:
     """A node with the profiles it names."""
 
@@ -39,6 +41,7 @@ class Machine:
         return self.node.name
 
 
+@once
 def shipped() -> Path:
     """The folder that holds model_profiles and hardware_profiles: in the package, else beside it in a checkout."""
     package = Path(__file__).resolve().parents[1]
@@ -53,12 +56,12 @@ def personal() -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "kvcalc"
 
 
-def names(kind: type[sources.Profile]) -> list[str]:
+def names(kind: type[Profile]) -> list[str]:
     """The names of all profiles of a kind, sorted."""
     return sorted(_files(kind))
 
 
-def _files(kind: type[sources.Profile]) -> dict[str, Path]:
+def _files(kind: type[Profile]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for root in (shipped(), personal()):
         folder = root / FOLDERS[kind]
@@ -78,6 +81,7 @@ def _find(kind: type[P], reference: str) -> Path | None:
     return None
 
 
+@once
 def _get(kind: type[P], reference: str) -> P:
     path = _find(kind, reference)
     if path is None:
@@ -85,12 +89,12 @@ def _get(kind: type[P], reference: str) -> P:
     return _load(kind, path)
 
 
-@cache
+@once
 def _load(kind: type[P], path: Path) -> P:
-    return documents.load(kind, path)
+    return cache.load(kind, path)
 
 
-def _unknown(kind: type[sources.Profile], reference: str) -> str:
+def _unknown(kind: type[Profile], reference: str) -> str:
     word = kind.__name__.lower()
     known = names(kind)
     hint = closest(reference, known)
@@ -164,11 +168,12 @@ def assemble(node: Node) -> Machine:
 def _on_node(use: NodeTier) -> Tier:
     """The tier profile with what this node changes."""
     base = tier(use.tier)
-    read = base.read.model_copy(update=_given(bandwidth=use.bandwidth, latency=use.latency))
-    write = base.write and base.write.model_copy(update=_given(bandwidth=use.write_bandwidth))
-    changes = _given(title=use.title, node_ceiling=use.node_ceiling, capacity=use.capacity)
-    return base.model_copy(update={"read": read, "write": write, **changes})
-
-
-def _given(**changes: object) -> dict[str, object]:
-    return {key: value for key, value in changes.items() if value is not None}
+    read, write = base.read, base.write
+    return replace(
+        base,
+        title=use.title or base.title,
+        read=replace(read, bandwidth=use.bandwidth or read.bandwidth, latency=use.latency or read.latency),
+        write=write and replace(write, bandwidth=use.write_bandwidth or write.bandwidth),
+        node_ceiling=use.node_ceiling or base.node_ceiling,
+        capacity=use.capacity or base.capacity,
+    )

@@ -2,31 +2,33 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
-
-from kvcalc.profiles.sources import (
+from kvcalc.profiles.fields import (
     Cited,
     Compute,
     Count,
+    NotEmpty,
     Number,
     Percent,
+    Points,
     Profile,
     Rate,
     RateRange,
     Size,
-    Strict,
+    Switch,
     Time,
     TimeRange,
     TokenRate,
+    Word,
+    part,
 )
 
-Reference = Annotated[str, StringConstraints(min_length=1)]
 Weights = Literal["bf16", "fp16", "fp8", "nvfp4", "mxfp4"]
 EngineName = Literal["ideal", "vllm", "sglang", "trtllm", "lmcache"]
 Layout = Literal["contiguous", "cross-layer", "per-layer", "per-layer-kv"]
 
 
-class Peak(Strict):
+@part
+class Peak:
     """Dense matrix rates, never the sparse ones; a format that the GPU lacks is absent."""
 
     bf16: Compute
@@ -34,13 +36,15 @@ class Peak(Strict):
     fp4: Compute | None = None
 
 
-class Achieved(Strict):
+@part
+class Achieved:
     """Matrix rates that somebody measured with large plain GEMMs."""
 
     bf16: Compute | None = None
     fp8: Compute | None = None
 
 
+@part
 class Accelerator(Profile):
     """A GPU."""
 
@@ -51,11 +55,12 @@ class Accelerator(Profile):
     peak: Peak
     achieved: Achieved | None = None
     gpu_link: Rate | None = None  # GPU to GPU within a node, one direction
-    fit: Reference | None = None  # the prefill fit that serves this GPU
+    fit: Word | None = None  # the prefill fit that serves this GPU
     fit_basis: Literal["fit", "estimate"] = "fit"  # estimate: the fit was made on other GPUs
 
 
-class Direction(Strict):
+@part
+class Direction:
     """One direction of a tier's path."""
 
     bandwidth: RateRange  # one link, alone, large copies
@@ -63,12 +68,13 @@ class Direction(Strict):
     per_copy: Time | None = None  # for each copy
 
 
+@part
 class Tier(Profile):
     """A place KV can live, with the path to the GPU."""
 
     kind: Literal["tier"]
     medium: Literal["dram", "nvme", "network", "store"]
-    path: Annotated[str, Field(min_length=3)]  # how the table names the path
+    path: Word  # how the table names the path
     links: Literal["per-gpu", "per-node"]
     staging: Literal["pipelined", "in-turn"] | None = None  # how it passes through the host's DRAM, if it does
     read: Direction  # tier to GPU: a restore
@@ -79,11 +85,12 @@ class Tier(Profile):
     capacity: Size | None = None
 
 
-class NodeTier(Strict):
+@part
+class NodeTier:
     """A tier as this node has it: the tier profile, and what differs here."""
 
-    tier: Reference
-    title: str | None = None
+    tier: Word
+    title: Word | None = None
     bandwidth: RateRange | None = None
     write_bandwidth: RateRange | None = None
     latency: TimeRange | None = None
@@ -91,43 +98,49 @@ class NodeTier(Strict):
     capacity: Size | None = None
 
 
-class StatedRate(Strict):
+@part
+class StatedRate:
     """A prefill rate that somebody states for whole models, whatever the length."""
 
-    models: tuple[str, ...] = Field(min_length=1)
+    models: Annotated[tuple[Word, ...], NotEmpty()]
     tp: Count
     weights: Weights
     rate: TokenRate
-    caveat: str | None = None
+    caveat: Word | None = None
 
 
-class Curve(Strict):
+@part
+class Curve:
     """Measured prefill times of whole prompts, alone on the machine."""
 
-    models: tuple[str, ...] = Field(min_length=1)
+    models: Annotated[tuple[Word, ...], NotEmpty()]
     tp: Count
     weights: Weights
     kv_bits: Literal[8, 16]  # of an element of the KV cache
     engine: EngineName | None = None
+    variant: Word | None = None  # what sets it apart from another curve of the same kind
     source: Cited
-    points: Annotated[dict[Count, Time], Field(min_length=1)]  # tokens -> time
+    points: Points
 
 
+@part
 class Node(Profile):
     """A machine: accelerators, the tiers it reaches, and what is known of its prefill."""
 
     kind: Literal["node"]
-    accelerator: Reference
+    accelerator: Word
     gpus: Count
     host_memory: Size | None = None
-    tiers: tuple[NodeTier, ...] = Field(min_length=1)
+    tiers: Annotated[tuple[NodeTier, ...], NotEmpty()]
     prefill: tuple[StatedRate | Curve, ...] = ()
 
 
+@part
 class Engine(Profile):
     """What a serving engine adds to the copies of a restore."""
 
     kind: Literal["engine"]
+    source: Cited | None = None  # of pages, layout and replicas
     page_tokens: Count | None = None
     layout: Layout
     latent_layout: Layout | None = None  # where latent caches are laid out otherwise
@@ -137,7 +150,8 @@ class Engine(Profile):
     prefill: Literal["any", "vllm", "sglang", "trtllm"]  # whose prefill constants and curves serve
 
 
-class Rates(Strict):
+@part
+class Rates:
     """Fractions of a peak rate, by format; a format without one was not measured."""
 
     bf16: Percent | None = None
@@ -146,7 +160,8 @@ class Rates(Strict):
     nvfp4: Percent | None = None
 
 
-class EngineConstants(Strict):
+@part
+class EngineConstants:
     """What differs between engines on the same GPU."""
 
     attention_kv16: Percent  # of the bf16 peak, with a 16-bit KV cache
@@ -154,10 +169,11 @@ class EngineConstants(Strict):
     all_reduce: Time  # latency of a large all-reduce over 8 GPUs
     experts: Rates  # grouped GEMMs, of the bf16 peak
     sparse_launch: Time  # a layer of sparse attention
-    latent_absorbed: bool = False  # computes latent attention in the latent space
+    latent_absorbed: Switch = False  # computes latent attention in the latent space
 
 
-class Constants(Strict):
+@part
+class Constants:
     """Fitted constants of the prefill model, docs/equations.md."""
 
     launch: Time  # a layer
@@ -170,7 +186,8 @@ class Constants(Strict):
     engines: dict[str, EngineConstants]
 
 
-class Form(Strict):
+@part
+class Form:
     """Constants of the prefill model that all GPUs share."""
 
     launch_low: Time  # a layer more, with GEMMs below 16 bits
@@ -183,7 +200,8 @@ class Form(Strict):
     index: Percent
 
 
-class Bands(Strict):
+@part
+class Bands:
     """By how much the model may be off: the 90th percentile of its error, by class."""
 
     dense: Percent
@@ -197,6 +215,7 @@ class Bands(Strict):
     live: Percent  # by how much longer a live engine took than its kernels alone
 
 
+@part
 class Fit(Profile):
     """Efficiencies of a family of GPUs, fitted to measured kernel times."""
 
@@ -207,6 +226,7 @@ class Fit(Profile):
     bands: Bands
 
 
+@part
 class Curves(Profile):
     """Prefill times measured on an accelerator, which serve every node that has it."""
 

@@ -6,14 +6,11 @@ elements, not bytes: the element format is chosen by whoever asks for bytes.
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
-from kvcalc.profiles.sources import Cited, Count, Profile, Strict
-
-Zero = Annotated[int, Field(strict=True, ge=0)]
+from kvcalc.profiles.fields import Cited, Count, NotEmpty, Profile, Switch, Tagged, Word, Zero, part
 
 
-class Full(Strict):
+@part
+class Full:
     """Attention over every token: keys and values of every token are kept (MHA, GQA, MQA)."""
 
     kind: Literal["full"]
@@ -22,10 +19,11 @@ class Full(Strict):
     kv_heads: Count
     key_width: Count  # elements of one head's key
     value_width: Count
-    gated: bool = False  # the attention output is gated by a second query projection (Qwen3-Next)
+    gated: Switch = False  # the attention output is gated by a second query projection (Qwen3-Next)
 
 
-class Sliding(Strict):
+@part
+class Sliding:
     """Attention over the last `window` tokens; only those are kept."""
 
     kind: Literal["sliding"]
@@ -37,7 +35,8 @@ class Sliding(Strict):
     window: Count  # tokens
 
 
-class Chunked(Strict):
+@part
+class Chunked:
     """Attention within chunks of `window` tokens (Llama 4); at most one chunk is kept."""
 
     kind: Literal["chunked"]
@@ -49,7 +48,8 @@ class Chunked(Strict):
     window: Count  # tokens
 
 
-class Latent(Strict):
+@part
+class Latent:
     """Multi-head latent attention: one vector of rank + rope elements a token, the same on every rank."""
 
     kind: Literal["latent"]
@@ -63,7 +63,8 @@ class Latent(Strict):
     top_k: Count | None = None  # tokens that a sparse layer attends to (DSA)
 
 
-class Indexer(Strict):
+@part
+class Indexer:
     """The index keys by which sparse attention (DSA) picks its tokens; kept beside the KV."""
 
     kind: Literal["indexer"]
@@ -74,7 +75,8 @@ class Indexer(Strict):
     stored: Literal["scaled-fp8", "as-kv"]  # one byte an element and a 4-byte scale whatever the KV format, or as the KV
 
 
-class Compressed(Strict):
+@part
+class Compressed:
     """DeepSeek-V4 attention: one entry for `ratio` tokens, the last `window` tokens uncompressed, compressor states."""
 
     kind: Literal["compressed"]
@@ -84,7 +86,7 @@ class Compressed(Strict):
     rope: Count  # of them rotary, which the FP8 format keeps in 16 bits
     ratio: Count
     window: Count  # tokens
-    overlap: bool  # CSA: two overlapping compressions, so twice the state
+    overlap: Switch  # CSA: two overlapping compressions, so twice the state
     query_rank: Count
     output_groups: Count  # the output is projected in groups, through output_rank elements each
     output_rank: Count
@@ -93,7 +95,8 @@ class Compressed(Strict):
     top_k: Count | None = None  # entries attended to; all of them without it (HCA)
 
 
-class Recurrent(Strict):
+@part
+class Recurrent:
     """A state of constant size, whatever the length: Mamba-2, gated delta net, Kimi delta attention, lightning."""
 
     kind: Literal["recurrent"]
@@ -109,7 +112,8 @@ class Recurrent(Strict):
     input_width: Count  # columns of the input projections, for the prefill
 
 
-class Cross(Strict):
+@part
+class Cross:
     """Attention over an encoder's output: constant for a request."""
 
     kind: Literal["cross"]
@@ -121,7 +125,8 @@ class Cross(Strict):
     encoder_tokens: Count
 
 
-class Shared(Strict):
+@part
+class Shared:
     """Attention over the keys and values of an earlier layer: nothing of its own is kept (Gemma 3n, CLA)."""
 
     kind: Literal["shared"]
@@ -132,7 +137,8 @@ class Shared(Strict):
     window: Count | None = None  # tokens
 
 
-class Stateless(Strict):
+@part
+class Stateless:
     """Layers without attention: nothing is kept."""
 
     kind: Literal["none"]
@@ -141,31 +147,33 @@ class Stateless(Strict):
 
 LayerGroup = Annotated[
     Full | Sliding | Chunked | Latent | Indexer | Compressed | Recurrent | Cross | Shared | Stateless,
-    Field(discriminator="kind"),
+    Tagged(),
 ]
 
 
-class FeedForward(Strict):
+@part
+class FeedForward:
     """Feed-forward blocks of equal shape: dense, or a router and experts with an optional shared expert."""
 
     layers: Count
     width: Count  # of the dense block, or of one routed expert
-    gated: bool = True  # three matrices instead of two
+    gated: Switch = True  # three matrices instead of two
     experts: Count | None = None
     top_k: Count | None = None
     shared_width: Zero = 0  # of all shared experts together
 
 
+@part
 class Model(Profile):
     """What a model's cache and prefill cost depend on."""
 
-    huggingface: str | None = None  # organisation/name
+    huggingface: Word | None = None  # organisation/name
     source: Cited  # of every count and width below
     context: Count  # tokens the model is made for
     hidden: Count
     vocabulary: Count
-    tied: bool = False  # one matrix serves as embedding and as LM head
+    tied: Switch = False  # one matrix serves as embedding and as LM head
     checkpoint: Literal["bf16", "fp16", "fp8", "mxfp4", "fp4-fp8"] = "bf16"
-    same_geometry: tuple[str, ...] = ()  # profiles with the same layers, for a longer context say
-    groups: tuple[LayerGroup, ...] = Field(min_length=1)
+    same_geometry: tuple[Word, ...] = ()  # profiles with the same layers, for a longer context say
+    groups: Annotated[tuple[LayerGroup, ...], NotEmpty()]
     feed_forward: tuple[FeedForward, ...] | None = None  # without it the prefill can't be modelled

@@ -1,0 +1,17 @@
+"""The program: arguments in, exit code out."""
+
+import gc
+import sys
+
+
+def run() -> None:
+    """The `kvcalc` command."""
+    gc.disable()  # importing makes no garbage, and looking for it takes a tenth of the start
+    from kvcalc.cli.main import main
+
+    gc.enable()
+    sys.exit(main(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,139 @@
+"""Assumptions: what the answer rests on, each with its sources, in the order in which a reader doubts them."""
+
+from collections.abc import Iterator
+
+from kvcalc import units
+from kvcalc.answers import paths, warnings
+from kvcalc.answers.margin_result import Assumption
+from kvcalc.answers.setting import Setting
+from kvcalc.physics import transfer
+from kvcalc.physics.recompute import Measured
+from kvcalc.profiles import catalog
+from kvcalc.profiles.hardware import Tier
+from kvcalc.profiles.sources import Range, Source
+
+
+def assumptions(setting: Setting) -> tuple[Assumption, ...]:
+    """Numbered on the page as they stand here."""
+    return (
+        _kv(setting),
+        *_namesake(setting),
+        *_recompute(setting),
+        *(_tier(tier) for tier in setting.tiers),
+        _links(setting),
+        *_staging(setting),
+        _copies(setting),
+        *_engine(setting),
+        *_host(setting),
+    )
+
+
+def _kv(setting: Setting) -> Assumption:
+    stored = "" if setting.kv == setting.options.kv_dtype else f", which engines store as {setting.kv}"
+    once = "one copy of the prefix's KV and one snapshot of each recurrent state"
+    return Assumption(f"KV format {setting.options.kv_dtype}{stored}; restored is {once}", (setting.model.source,))
+
+
+def _namesake(setting: Setting) -> Iterator[Assumption]:
+    name = warnings.longer_namesake(setting)
+    if name:
+        context, tokens = units.count(setting.model.context), units.count(setting.tokens + setting.options.new)
+        yield Assumption(f"{tokens} tokens are past the {context} of {setting.model.name}; {name} has the same layers")
+
+
+def _recompute(setting: Setting) -> Iterator[Assumption]:
+    way = setting.ways.chosen
+    shorter, longer = way.band(setting.tokens)
+    band = f", {-100 * shorter:+.0f} to {100 * longer:+.0f} %" if longer else ""
+    text = f"Recompute time: {way.title}, {setting.weights} weights, TP {setting.tp}{band}"
+    if isinstance(way, Measured) and not way.covers(setting.tokens + setting.options.new):
+        text += "; the length is outside what was measured"
+    yield Assumption(text, way.sources)
+    for caveat in setting.ways.caveats:
+        sources = tuple(source for other in setting.ways.others[:1] for source in other.sources)
+        yield Assumption(caveat, sources)
+    if setting.weights == "fp8" and setting.machine.accelerator.peak.fp8 is None:
+        yield Assumption(f"{setting.machine.accelerator.title} has no FP8 arithmetic: FP8 weights compute in BF16")
+
+
+def _tier(tier: Tier) -> Assumption:
+    read = tier.read
+    parts = [f"{tier.name}: {_range(read.bandwidth, 'B/s')} a link and one direction"]
+    sources = [figure.source for figure in read.bandwidth.figures]
+    if read.latency:
+        parts.append(f"latency {_range(read.latency, 's')}")
+        sources += [figure.source for figure in read.latency.figures]
+    if tier.node_ceiling:
+        parts.append(f"all links together {_range(tier.node_ceiling, 'B/s')}")
+        sources += [figure.source for figure in tier.node_ceiling.figures]
+    return Assumption(", ".join(parts), tuple(dict.fromkeys(sources)))
+
+
+def _range(figures: Range, unit: str) -> str:
+    low, usual, high = (units.short(each.value, unit) for each in (figures.low, figures.typical, figures.high))
+    return usual if low == high else f"{usual} ({low} to {high})"
+
+
+def _links(setting: Setting) -> Assumption:
+    text = "One link: everything crosses it and the GPUs pass it on among themselves while it loads, at no cost"
+    if setting.tp > 1:
+        text += f". All links: each of {setting.tp} ranks loads its own part over its own link"
+        if setting.engine.replicas == "broadcast":
+            text += "; ranks that hold the same bytes share them where that is quicker"
+        else:
+            text += ", also where ranks hold the same bytes"
+    return Assumption(text)
+
+
+def _staging(setting: Setting) -> Iterator[Assumption]:
+    staged = [tier.name for tier in setting.tiers if tier.staging == "pipelined"]
+    if staged:
+        yield Assumption(f"{', '.join(staged)}: read into DRAM and copied to the GPU at the same time")
+
+
+def _copies(setting: Setting) -> Assumption:
+    if setting.layout != "contiguous":
+        latent = "" if setting.latent_layout == setting.layout else f", latent groups {setting.latent_layout}"
+        text = f"Copies of {setting.page}-token pages, {setting.layout} layout{latent}"
+        return Assumption(text, (setting.engine.source,) if setting.engine.source else ())
+    return Assumption(f"One contiguous copy a link, no engine at work{_with_vllm(setting)}")
+
+
+def _with_vllm(setting: Setting) -> str:
+    """What an engine's pages and fixed costs would make of the restore from DRAM."""
+    vllm = catalog.engine("vllm")
+    drams = [path for path in setting.paths if path.tier.medium == "dram"]
+    if not drams or setting.engine.name != "ideal":
+        return ""
+    layout, page = vllm.layout, vllm.page_tokens or 1
+    latent = vllm.latent_layout or layout
+    load = transfer.load(setting.model, setting.tokens, setting.kv, setting.tp, layout, latent, page)
+    times = []
+    for path in drams:
+        way = paths.Way(path.tier, path.way.host, setting.tp, vllm)
+        seconds = way.route(path.links, "typical").fetch(load).seconds
+        times.append(f"{units.short(seconds, 's')} over {path.links} link{'s' if path.links > 1 else ''}")
+    return f"; with --engine vllm a restore from {drams[0].tier.name} takes {' and '.join(times)}"
+
+
+def _engine(setting: Setting) -> Iterator[Assumption]:
+    engine = setting.engine
+    if engine.name == "ideal":
+        return
+    if engine.fixed is None:
+        yield Assumption(f"No fixed cost of a restore is published for {engine.title}: fetch times are a lower bound")
+        return
+    text = f"{engine.title} adds {units.short(engine.fixed.value, 's')} to a restore"
+    sources: list[Source] = [engine.fixed.source]
+    if engine.per_token:
+        text += f" and {units.short(engine.per_token.value, 's')} a token"
+        sources.append(engine.per_token.source)
+    yield Assumption(text, tuple(dict.fromkeys(sources)))
+
+
+def _host(setting: Setting) -> Iterator[Assumption]:
+    pageable = next((tier.pageable for tier in setting.tiers if tier.pageable), None)
+    if pageable:
+        unpinned = _range(pageable, "B/s")
+        sources = tuple(dict.fromkeys(figure.source for figure in pageable.figures))
+        yield Assumption(f"Host buffers are pinned; buffers that are not give {unpinned} and block the caller", sources)

@@ -1,0 +1,113 @@
+"""What `margin` answers, as one frozen result: it is the JSON, key by key (docs/output.md)."""
+
+
+from kvcalc.answers.flips import Flip
+from kvcalc.frozen import frozen
+from kvcalc.physics.crossover import Verdict
+from kvcalc.physics.prefill import Term
+from kvcalc.profiles.sources import Source
+
+SCHEMA_VERSION = 1
+
+
+@frozen
+class Assumption:
+    """One sentence that the answer rests on, and where it comes from."""
+
+    text: str
+    sources: tuple[Source, ...] = ()
+
+
+@frozen
+class GroupSize:
+    """Logical bytes of one layer group."""
+
+    kind: str
+    layers: int
+    bytes_per_token: int  # of one held token
+    held_tokens: int
+    state_bytes: int
+    bytes: int
+
+
+@frozen
+class Alternative:
+    """Another way to find the recompute time."""
+
+    way: str
+    basis: str
+    seconds: float
+    tokens_per_s: float
+
+
+@frozen
+class RecomputeTime:
+    """How long the prefix takes to compute again."""
+
+    seconds: float
+    low_s: float
+    high_s: float
+    tokens_per_s: float
+    way: str
+    basis: str
+    terms: tuple[Term, ...]
+    alternatives: tuple[Alternative, ...]
+    unavailable: tuple[str, ...]
+
+
+@frozen
+class PathAnswer:
+    """One tier over some of its links."""
+
+    tier: str
+    medium: str
+    path: str
+    links: int
+    busy_links: int  # fewer where ranks that hold the same bytes pass them on among themselves
+    bandwidth_bytes_per_s: float  # of the busy links together, on the slowest stretch of the way
+    fetch_s: float
+    fetch_low_s: float  # by the best figures of the profile
+    fetch_high_s: float  # by the worst
+    fixed_s: float  # of fetch_s: latency, copies and engine, which no bandwidth shortens
+    margin: float
+    margin_low: float
+    margin_high: float
+    verdict: Verdict
+    sure: bool  # does the verdict hold over the whole range?
+    verdict_low: Verdict
+    verdict_high: Verdict
+    moved_bytes: int
+    copies: int
+    crossovers: tuple[int, ...]  # tokens at which the winner changes
+    fetch_wins_short: bool  # does fetching win below the first crossover?
+    split_s: float
+    flips: tuple[Flip, ...]
+
+
+@frozen
+class Margin:
+    """The whole answer. Times in seconds, sizes in bytes, rates in bytes/s and one direction."""
+
+    schema_version: int
+    model: str
+    model_title: str
+    hardware: str
+    hardware_title: str
+    tp: int
+    tokens: int
+    new_tokens: int
+    engine: str
+    kv_dtype: str
+    kv_stored: str  # the format that engines store for kv_dtype
+    weights: str
+    min_margin: float
+    kv_bytes: int
+    kv_bytes_per_token: float
+    kv_bytes_per_rank: int
+    kv_groups: tuple[GroupSize, ...]
+    recompute: RecomputeTime
+    break_even_bytes_per_s: float
+    break_even_min_margin_bytes_per_s: float
+    paths: tuple[PathAnswer, ...]
+    warnings: tuple[str, ...]
+    assumptions: tuple[Assumption, ...]

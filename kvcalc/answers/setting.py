@@ -1,0 +1,108 @@
+"""A question with its profiles found and its options checked."""
+
+
+from kvcalc import units
+from kvcalc.answers import paths
+from kvcalc.answers.options import Options
+from kvcalc.answers.recompute import Job, Ways, ways
+from kvcalc.errors import UserError
+from kvcalc.frozen import frozen
+from kvcalc.physics import formats, kv, transfer
+from kvcalc.physics.recompute import Way
+from kvcalc.profiles import catalog
+from kvcalc.profiles.catalog import Machine
+from kvcalc.profiles.hardware import Engine, Tier
+from kvcalc.profiles.model import Latent, Model
+
+
+@frozen
+class Setting:
+    """Everything that an answer is worked out from."""
+
+    model: Model
+    machine: Machine
+    tokens: int
+    options: Options
+    engine: Engine
+    tp: int
+    weights: str
+    kv: str  # stored format
+    layout: str
+    latent_layout: str
+    page: int
+    tiers: tuple[Tier, ...]
+    paths: tuple[paths.Path, ...]
+    ways: Ways
+
+    def load(self, tokens: int) -> transfer.Load:
+        """What restoring `tokens` tokens moves."""
+        return transfer.load(self.model, tokens, self.kv, self.tp, self.layout, self.latent_layout, self.page)
+
+    def recompute(self, way: Way, tokens: int) -> float:
+        """Seconds that a fetched prefix saves: with tokens to follow, the whole prompt less those tokens alone."""
+        new = self.options.new
+        if not new:
+            return way.seconds(tokens)
+        return way.seconds(tokens + new) - way.seconds(new, tokens)
+
+
+def settle(model: Model | str, hardware: Machine | str, tokens: int, options: Options) -> Setting:
+    """Find the profiles and check the options. Raises UserError for whatever does not go together."""
+    found = catalog.model(model) if isinstance(model, str) else model
+    machine = catalog.machine(hardware) if isinstance(hardware, str) else hardware
+    engine = catalog.engine(options.engine)
+    _check(tokens, options)
+    tp = _split(found, machine, options)
+    stored = formats.stored(found, options.kv_dtype)
+    weights = options.weights or ("mxfp4" if found.checkpoint == "mxfp4" else "fp8")
+    if weights == "mxfp4" and found.checkpoint != "mxfp4":
+        raise UserError(f"{found.name!r} has no MXFP4 experts; one of bf16, fp16, fp8, nvfp4")
+    layout, latent_layout, page = _layout(engine, options)
+    tiers = paths.tiers(machine, options)
+    bits = 16 if stored in formats.SIXTEEN_BIT else 8
+    job = Job(found, machine, tp, weights, bits, engine.prefill)
+    return Setting(
+        model=found,
+        machine=machine,
+        tokens=tokens,
+        options=options,
+        engine=engine,
+        tp=tp,
+        weights=weights,
+        kv=stored,
+        layout=layout,
+        latent_layout=latent_layout,
+        page=page,
+        tiers=tiers,
+        paths=paths.paths(machine, tiers, tp, engine, options.links),
+        ways=ways(job, options.prefill),
+    )
+
+
+def _check(tokens: int, options: Options) -> None:
+    if not 1 <= tokens <= units.LONGEST_PROMPT or not 0 <= options.new <= units.LONGEST_PROMPT:
+        raise UserError(f"a prompt has 1 to {units.count(units.LONGEST_PROMPT)} tokens, not {tokens} and {options.new}")
+    if options.min_margin < 1:
+        raise UserError(f"a minimum margin of {options.min_margin:g} would call a slower fetch a win; use 1 or more")
+
+
+def _split(model: Model, machine: Machine, options: Options) -> int:
+    gpus = machine.node.gpus
+    tp = options.tp or gpus
+    if tp > gpus:
+        raise UserError(f"{machine.name!r} has {units.count(gpus)} GPUs, not {tp}; use --tp {gpus} or less")
+    kv.check_split(model, tp)
+    if options.links not in (None, "all") and options.links > tp:
+        raise UserError(f"at TP {tp} at most {tp} links are used, not {options.links}; use --links {tp} or all")
+    return tp
+
+
+def _layout(engine: Engine, options: Options) -> tuple[str, str, int]:
+    layout = options.layout or engine.layout
+    page = options.page or engine.page_tokens
+    if layout == "contiguous" and options.page:
+        raise UserError("pages don't matter to a contiguous layout; add --layout cross-layer or --layout per-layer")
+    if layout != "contiguous" and page is None:
+        raise UserError(f"a {layout} layout has pages; add --page with their tokens, such as --page 16")
+    latent = options.layout or engine.latent_layout or layout
+    return layout, latent, page or 1

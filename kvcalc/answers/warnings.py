@@ -1,0 +1,108 @@
+"""Warnings: the mistakes that this answer is about to be used for (the chapter's section 9), and what doesn't fit."""
+
+from collections.abc import Iterator
+
+from kvcalc import units
+from kvcalc.answers.margin_result import PathAnswer
+from kvcalc.answers.setting import Setting
+from kvcalc.errors import UserError
+from kvcalc.physics import coefficients, formats, kv, work
+from kvcalc.profiles import catalog
+from kvcalc.profiles.hardware import Tier
+
+PLACES = {"nvme": "a disk", "store": "a store", "network": "another node"}
+
+
+def warnings(setting: Setting, paths: tuple[PathAnswer, ...]) -> tuple[str, ...]:
+    """What the reader must know before using the answer, the gravest first."""
+    return (
+        *_context(setting),
+        *_memory(setting),
+        *_directions(setting),
+        *_pageable(setting),
+        *_slow(paths),
+        *_format(setting),
+    )
+
+
+def longer_namesake(setting: Setting) -> str | None:
+    """A model with the same layers whose context holds the prompt, where this model's does not."""
+    needed = setting.tokens + setting.options.new
+    if needed <= setting.model.context:
+        return None
+    return next((name for name in setting.model.same_geometry if catalog.model(name).context >= needed), None)
+
+
+def _context(setting: Setting) -> Iterator[str]:
+    needed = setting.tokens + setting.options.new
+    if needed > setting.model.context and longer_namesake(setting) is None:
+        context = units.count(setting.model.context)
+        yield f"{units.count(needed)} tokens are more than the {context} that {setting.model.title} is made for"
+
+
+def _memory(setting: Setting) -> Iterator[str]:
+    try:
+        counted = work.parameters(setting.model)
+    except UserError:
+        return
+    gpu = setting.machine.accelerator
+    dense = "bf16" if setting.weights == "mxfp4" else setting.weights
+    width = coefficients.WEIGHT_BYTES
+    needed = (counted.total - counted.experts) * width[dense] + counted.experts * width[setting.weights]
+    held = setting.tp * (gpu.device_memory or gpu.memory).value
+    if needed > held:
+        weights = f"the {setting.weights} weights of {setting.model.title} ({units.short(needed, 'B')})"
+        yield f"{weights} don't fit in the memory of {setting.tp} x {gpu.title} ({units.short(held, 'B')})"
+
+
+def _directions(setting: Setting) -> Iterator[str]:
+    for tier in setting.tiers:
+        asked = _asked(tier)
+        if asked and tier.line_rate and asked > 1.01 * tier.line_rate.value:
+            limit = units.short(tier.line_rate.value, "B/s")
+            yield (
+                f"{tier.name}: {units.short(asked, 'B/s')} is more than one direction of {tier.path} carries ({limit}); "
+                "datasheets often print both directions added"
+            )
+
+
+def _pageable(setting: Setting) -> Iterator[str]:
+    for tier in setting.tiers:
+        asked = _asked(tier)
+        if asked and tier.pageable and asked <= 1.05 * tier.pageable.high.value:
+            usual = units.short(tier.pageable.high.value, "B/s")
+            yield (
+                f"{tier.name}: {units.short(asked, 'B/s')} looks like buffers that are not pinned (up to {usual}); "
+                "pinned buffers are faster and do not block the caller"
+            )
+
+
+def _asked(tier: Tier) -> float | None:
+    """The bandwidth that was given as an option, if it was."""
+    figure = tier.read.bandwidth.typical
+    return figure.value if figure.source.basis == "given" else None
+
+
+def _slow(paths: tuple[PathAnswer, ...]) -> Iterator[str]:
+    """Tiers from which fetching is slower than recomputing over any number of links."""
+    best: dict[str, PathAnswer] = {}
+    for path in paths:
+        if path.tier not in best or path.margin > best[path.tier].margin:
+            best[path.tier] = path
+    for path in best.values():
+        if path.verdict == "recompute" and path.medium in PLACES:
+            yield (
+                f"{path.tier}: offloading to {PLACES[path.medium]} buys capacity here, not speed: fetching takes "
+                f"{units.times(1 / path.margin)} as long as recomputing"
+            )
+
+
+def _format(setting: Setting) -> Iterator[str]:
+    if setting.kv not in formats.SIXTEEN_BIT:
+        return
+    narrow = formats.stored(setting.model, "fp8")
+    size, smaller = (kv.logical(setting.model, setting.tokens, each) for each in (setting.kv, narrow))
+    yield (
+        f"16-bit KV: FP8 would move {units.short(smaller, 'B')} instead of {units.short(size, 'B')} and keep "
+        f"{units.times(size / smaller)} as many prefixes in every tier; do that first"
+    )

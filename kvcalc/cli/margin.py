@@ -1,0 +1,109 @@
+"""`kvcalc margin`: the main job."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from kvcalc import units
+from kvcalc.answers import margin as question
+from kvcalc.answers.margin_result import Margin
+from kvcalc.answers.options import Options
+from kvcalc.cli.options import FormatOption, OutputOption, by_tier, positive_rate
+from kvcalc.errors import UserError
+from kvcalc.physics import formats
+from kvcalc.physics.crossover import BEST_FIRST
+from kvcalc.profiles import catalog
+from kvcalc.profiles.hardware import EngineName, Layout, Node, Weights
+from kvcalc.render import show
+from kvcalc.tables import margin as tables
+
+DEFAULT_NODE = "h100-pcie5"
+
+
+def margin(
+    model: Annotated[str, typer.Option(help="Model profile: a name, a Hugging Face name, or a YAML file")],
+    seq: Annotated[str, typer.Option(help="Prefix length in tokens; k is 10^3, Ki is 2^10")] = "20000",
+    hardware: Annotated[
+        list[str] | None, typer.Option(help="Node profile: a name, a YAML file, or 'all'; repeatable")
+    ] = None,
+    tier: Annotated[
+        list[str] | None, typer.Option(help="Show only this tier of the node, or add one it lacks; repeatable")
+    ] = None,
+    kv_dtype: Annotated[str, typer.Option(help=f"KV element format: {', '.join(formats.NAMES)}")] = "fp8",
+    weights: Annotated[
+        Weights | None, typer.Option(help="Weight format; fp8, or mxfp4 for checkpoints that have it")
+    ] = None,
+    tp: Annotated[int | None, typer.Option(min=1, help="Tensor-parallel degree; all GPUs of the node")] = None,
+    engine: Annotated[EngineName, typer.Option(help="Whose layout, fixed costs and prefill constants")] = "ideal",
+    prefill: Annotated[
+        str | None, typer.Option(help="Recompute time by: tokens/s, profile, model or textbook")
+    ] = None,
+    bandwidth: Annotated[
+        list[str] | None, typer.Option(help="TIER=RATE of one link, one direction: dram=50GB/s; repeatable")
+    ] = None,
+    latency: Annotated[
+        list[str] | None, typer.Option(help="TIER=TIME once a fetch: nvme=100us; TIER may be 'all'; repeatable")
+    ] = None,
+    links: Annotated[str | None, typer.Option(help="Links used at once: a number or 'all'; one and all")] = None,
+    layout: Annotated[Layout | None, typer.Option(help="How pages lie in memory; the engine's")] = None,
+    page: Annotated[int | None, typer.Option(min=1, help="Tokens of a page; the engine's")] = None,
+    new: Annotated[str, typer.Option(help="Tokens that follow the prefix and are computed anyway")] = "0",
+    min_margin: Annotated[float, typer.Option(help="Margin from which the verdict is restore")] = 3.0,
+    fail_if: Annotated[
+        Literal["recompute", "marginal"] | None, typer.Option(help="Exit 3 if a tier's verdict is this or worse")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Print the arithmetic, line by line")] = False,
+    form: FormatOption = None,
+    output: OutputOption = None,
+) -> int:
+    """Say, tier by tier, whether fetching the KV cache of a prefix beats recomputing it."""
+    options = Options(
+        kv_dtype=kv_dtype,
+        weights=weights,
+        tp=tp,
+        engine=engine,
+        prefill=_prefill(prefill),
+        tiers=tuple(tier or ()),
+        bandwidth=by_tier(bandwidth or [], "--bandwidth", positive_rate),
+        latency=by_tier(latency or [], "--latency", units.seconds),
+        links=_links(links),
+        layout=layout,
+        page=page,
+        new=0 if new == "0" else units.tokens(new),
+        min_margin=min_margin,
+    )
+    tokens = units.tokens(seq)
+    found = catalog.model(model)
+    results = [question.margin(found, node, tokens, options) for node in _nodes(hardware)]
+    show.show(results, tables.page(results, explain), form, output)
+    return _code(results, fail_if)
+
+
+def _nodes(hardware: list[str] | None) -> list[str]:
+    chosen = hardware or [DEFAULT_NODE]
+    return catalog.names(Node) if "all" in chosen else list(dict.fromkeys(chosen))
+
+
+def _prefill(text: str | None) -> Literal["profile", "model", "textbook"] | float | None:
+    if text is None or text in ("profile", "model", "textbook"):
+        return text  # type: ignore[return-value]
+    value = units.token_rate(text)
+    if value <= 0:
+        raise UserError(f"--prefill: {text!r} is not a rate: it must be above zero")
+    return value
+
+
+def _links(text: str | None) -> int | Literal["all"] | None:
+    if text is None or text == "all":
+        return text  # type: ignore[return-value]
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise UserError(f"--links: {text!r} is not a number of links; write one like '1' or 'all'")
+    return int(text)
+
+
+def _code(results: list[Margin], fail_if: str | None) -> int:
+    """3 if the best verdict of some tier is as bad as `fail_if`, or worse."""
+    if fail_if is None:
+        return 0
+    bad = BEST_FIRST[BEST_FIRST.index(fail_if) :]  # type: ignore[arg-type]
+    return 3 if any(path.verdict in bad for result in results for path in result.paths) else 0

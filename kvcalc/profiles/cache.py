@@ -1,0 +1,101 @@
+"""Validated profiles, remembered between runs: reading YAML and validating it takes longer than everything else.
+
+A profile is kept as JSON in the user's cache folder beside the size and time of the file it came from and of the code
+that read it; when any of them changes it is read again. A folder that can't be written is done without.
+"""
+
+import json
+import os
+from dataclasses import fields, is_dataclass
+from datetime import date
+from functools import cache as once
+from pathlib import Path
+from typing import TypeVar
+from zlib import crc32
+
+from kvcalc import files
+from kvcalc.errors import UserError
+from kvcalc.profiles import fields as kinds
+from kvcalc.profiles import hardware, model, sources
+
+P = TypeVar("P", bound=kinds.Profile)
+
+_CODE = (kinds, hardware, model, sources)
+_CLASSES = {name: found for module in _CODE for name, found in vars(module).items() if is_dataclass(found)}
+
+
+def load(kind: type[P], path: Path) -> P:
+    """The profile in a file, from the cache if it was validated before. Raises UserError as `documents.load` does."""
+    where = f"{kind.__name__} {path.absolute()}"
+    kept = folder() / f"{path.stem}-{crc32(where.encode()):08x}.json"
+    stamp = [where, *_stamp(path)]
+    try:
+        found = json.loads(kept.read_bytes())
+        if found["stamp"] == stamp:
+            return _unpacked(found["profile"])  # type: ignore[no-any-return]
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # not kept yet, or not by this version
+    from kvcalc.profiles import documents
+
+    profile = documents.load(kind, path)
+    _keep(kept, {"stamp": stamp, "profile": _packed(profile)})
+    return profile
+
+
+def folder() -> Path:
+    """Where profiles are kept: $KVCALC_CACHE, else ~/.cache/kvcalc."""
+    chosen = os.environ.get("KVCALC_CACHE")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kvcalc"
+
+
+def _keep(kept: Path, entry: dict[str, object]) -> None:
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        files.write(kept, json.dumps(entry, separators=(",", ":")))
+    except (OSError, UserError):
+        pass  # a cache is a convenience
+
+
+def _stamp(path: Path) -> list[int]:
+    try:
+        known = path.stat()
+    except OSError:
+        return []
+    return [known.st_size, known.st_mtime_ns, *_code()]
+
+
+@once
+def _code() -> tuple[int, ...]:
+    """Size and time of the modules that say what a profile is."""
+    found = [os.stat(module.__file__ or "") for module in _CODE]
+    return tuple(number for each in found for number in (each.st_size, each.st_mtime_ns))
+
+
+def _packed(value: object) -> object:
+    """What JSON can hold, dataclasses as their name and their fields in order."""
+    if is_dataclass(value):
+        return {type(value).__name__: [_packed(getattr(value, field.name)) for field in fields(value)]}
+    if isinstance(value, date):
+        return {"date": value.isoformat()}
+    if isinstance(value, tuple):
+        return [_packed(each) for each in value]
+    if isinstance(value, dict):
+        return {"dict": [[key, _packed(each)] for key, each in value.items()]}
+    return value
+
+
+def _unpacked(value: object) -> object:
+    if isinstance(value, list):
+        return tuple(map(_unpacked, value))
+    if not isinstance(value, dict):
+        return value
+    ((name, held),) = value.items()
+    if name == "dict":
+        return {key: _unpacked(each) for key, each in held}
+    if name == "date":
+        return date.fromisoformat(held)
+    made = _CLASSES[name]
+    names = (field.name for field in fields(made))
+    return made(**dict(zip(names, map(_unpacked, held), strict=True)))

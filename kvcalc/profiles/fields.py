@@ -1,0 +1,196 @@
+"""The kinds of fields that profiles have, as markers that pydantic reads.
+
+Profiles are plain frozen dataclasses and pydantic validates documents into them. Nothing here imports pydantic before a
+document is validated, so that a command whose profiles are known already (see `cache`) doesn't wait for it.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, dataclass_transform
+
+from kvcalc import units
+from kvcalc.errors import UserError
+from kvcalc.frozen import frozen
+from kvcalc.profiles.sources import Context, Figure, Range, Source, exactly, figure
+
+if TYPE_CHECKING:
+    from pydantic import ValidationInfo
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def part(cls: type[T]) -> type[T]:
+    """A frozen dataclass that refuses unknown keys, infinities and changes."""
+    made = frozen(cls)
+    made.__pydantic_config__ = {"extra": "forbid", "allow_inf_nan": False}  # type: ignore[attr-defined]
+    return made
+
+
+class Whole:
+    """A whole number from `least`; true and 2.0 are not whole numbers."""
+
+    def __init__(self, least: int) -> None:
+        self.least = least
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:
+        """Strict, since pydantic reads `true` as 1."""
+        from pydantic_core import core_schema
+
+        return core_schema.int_schema(strict=True, ge=self.least)
+
+
+class Flag:
+    """true or false."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:
+        """Strict, since pydantic reads 1 as true."""
+        from pydantic_core import core_schema
+
+        return core_schema.bool_schema(strict=True)
+
+
+class Text:
+    """Text that is not empty and, if a pattern is given, matches it."""
+
+    def __init__(self, pattern: str | None = None) -> None:
+        self.pattern = pattern
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:
+        """A string."""
+        from pydantic_core import core_schema
+
+        return core_schema.str_schema(min_length=1, pattern=self.pattern)
+
+
+class NotEmpty:
+    """A collection with at least one member."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """The collection's own schema with a least length."""
+        return handler(source) | {"min_length": 1}
+
+
+class Tagged:
+    """A union whose members are told apart by their `kind`."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Pydantic's tagged union."""
+        from pydantic import Discriminator
+
+        return Discriminator("kind").__get_pydantic_core_schema__(source, handler)
+
+
+class Reads:
+    """A figure, or a range of figures, as text with a unit and the key of its source: `55 GB/s [nvbandwidth]`."""
+
+    def __init__(self, read: Callable[[str], float], example: str, ranged: bool = False) -> None:
+        self.read, self.example, self.ranged = read, example, ranged
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:
+        """A plain function: the text, its unit and its source are checked in one place."""
+        from pydantic_core import core_schema
+
+        return core_schema.with_info_plain_validator_function(self._range if self.ranged else self._figure)
+
+    def __get_pydantic_json_schema__(self, schema: object, handler: object) -> dict[str, Any]:
+        """A string with its source in brackets, or three of them."""
+        text = {"type": "string", "pattern": r"^.+\[[\w.+-]+\]$", "examples": [f"{self.example} [source-key]"]}
+        if not self.ranged:
+            return text
+        keys = {"low": text, "typical": text, "high": text}
+        three = {"type": "object", "properties": keys, "required": ["typical"], "additionalProperties": False}
+        return {"anyOf": [text, three]}
+
+    def _figure(self, raw: object, info: "ValidationInfo") -> Figure:
+        return raw if isinstance(raw, Figure) else figure(raw, info.context, self.read)
+
+    def _range(self, raw: object, info: "ValidationInfo") -> Range:
+        if isinstance(raw, Range):
+            return raw
+        if not isinstance(raw, Mapping):
+            return exactly(self._figure(raw, info))
+        if "typical" not in raw or not set(raw) <= {"low", "typical", "high"}:
+            keys = ", ".join(map(str, raw))
+            raise UserError(f"a range has the keys low, typical and high (typical is required), not {keys}")
+        typical = self._figure(raw["typical"], info)
+        low, high = (self._figure(raw[key], info) if key in raw else typical for key in ("low", "high"))
+        if not low.value <= typical.value <= high.value:
+            raise UserError("low, typical and high are not in this order")
+        return Range(low, typical, high)
+
+
+class Cites:
+    """The key of a source."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:
+        """The source that the key names."""
+        from pydantic_core import core_schema
+
+        return core_schema.with_info_plain_validator_function(self._cited)
+
+    def __get_pydantic_json_schema__(self, schema: object, handler: object) -> dict[str, Any]:
+        """A key."""
+        return {"type": "string", "description": "a key listed under sources"}
+
+    def _cited(self, raw: object, info: "ValidationInfo") -> Source:
+        context: Context | None = info.context
+        return raw if isinstance(raw, Source) or context is None else context.cite(raw)
+
+
+class Seconds:
+    """A time as text with a unit, its source named once for all of its kind."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:
+        """The text's value in seconds."""
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_before_validator_function(_seconds, core_schema.float_schema(gt=0))
+
+    def __get_pydantic_json_schema__(self, schema: object, handler: object) -> dict[str, Any]:
+        """Text."""
+        return {"type": "string", "examples": ["47.9 ms"]}
+
+
+def _seconds(raw: object) -> float:
+    if not isinstance(raw, str):
+        raise UserError(f"{raw!r} is not a time with its unit; write one like '47.9 ms'")
+    return units.seconds(raw)
+
+
+def _positive(read: Callable[[str], float]) -> Callable[[str], float]:
+    def checked(text: str) -> float:
+        value = read(text)
+        if value <= 0:
+            raise UserError(f"{text!r} must be above zero")
+        return value
+
+    return checked
+
+
+Count = Annotated[int, Whole(1)]
+Zero = Annotated[int, Whole(0)]
+Switch = Annotated[bool, Flag()]
+Word = Annotated[str, Text()]
+Name = Annotated[str, Text(r"^[a-z0-9][a-z0-9.+-]*$")]
+
+Size = Annotated[Figure, Reads(_positive(units.size), "80 GB")]
+Time = Annotated[Figure, Reads(units.seconds, "3.5 us")]
+Rate = Annotated[Figure, Reads(_positive(units.rate), "63 GB/s")]
+Compute = Annotated[Figure, Reads(_positive(units.compute), "989.4 TFLOP/s")]
+TokenRate = Annotated[Figure, Reads(_positive(units.token_rate), "50000 tok/s")]
+Percent = Annotated[Figure, Reads(units.percent, "14 %")]
+Number = Annotated[Figure, Reads(units.number, "0.4")]
+TimeRange = Annotated[Range, Reads(units.seconds, "10 us", ranged=True)]
+RateRange = Annotated[Range, Reads(_positive(units.rate), "55 GB/s", ranged=True)]
+Cited = Annotated[Source, Cites()]
+Points = Annotated[dict[Count, Annotated[float, Seconds()]], NotEmpty()]  # tokens -> time
+
+
+@part
+class Profile:
+    """What every profile has."""
+
+    name: Name
+    title: Word
+    notes: tuple[Word, ...] = ()
+    sources: Annotated[dict[str, Source], NotEmpty()]

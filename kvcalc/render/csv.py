@@ -1,0 +1,15 @@
+"""CSV: the page's main table in SI numbers, the unit in the key."""
+
+import csv
+import io
+
+from kvcalc.tables.page import Page
+
+
+def render(page: Page) -> str:
+    """The main table, one line a row, under the keys of its columns."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(column.key for column in page.main.columns)
+    writer.writerows([cell.raw for cell in row] for row in page.main.rows)
+    return stream.getvalue()

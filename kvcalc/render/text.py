@@ -1,0 +1,84 @@
+"""Text for a terminal, as wide as it is: tables by rich, no cell ever cut."""
+
+import re
+from collections.abc import Callable
+from io import StringIO
+from typing import Literal
+
+from kvcalc.tables.page import Lines, Page, Table
+
+_TOGETHER = re.compile(r"[\d.,]+ (?:[kMGT]?i?B(?:/s)?|[mu]?s|tok/s)(?!\w)|\S+")  # a number and its unit, or a word
+STYLES = {"restore": "green", "marginal": "yellow", "recompute": "red"}
+
+
+def render(page: Page, width: int, colour: bool) -> str:
+    """The page as lines of at most `width` columns, where no single word is longer."""
+    from rich.console import Console, Group
+    from rich.text import Text
+
+    stream = StringIO()
+    console = Console(
+        file=stream, width=width, force_terminal=colour, no_color=not colour, highlight=False, legacy_windows=False
+    )
+    console.print(Text(page.title, style="bold"))
+    if page.summary:
+        console.print(Text(page.summary))
+    for block in page.blocks:
+        console.print()
+        console.print(Text(block.title, style="bold"))
+        console.print(Group(*([_table(block, width)] if isinstance(block, Table) else _lines(block))))
+    return "\n".join(line.rstrip() for line in stream.getvalue().split("\n"))
+
+
+def _lines(block: Lines) -> list[object]:
+    from rich.padding import Padding
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid.grid(padding=(0, 1))
+    grid.add_column(justify="right")
+    grid.add_column(overflow="fold")
+    for number, line in enumerate(block.lines, 1):
+        grid.add_row(Text(f"{number}." if block.numbered else "-"), Text(line))
+    return [Padding(grid, (0, 0, 0, 1))]
+
+
+def _table(table: Table, width: int) -> object:
+    from rich import box
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    roomy = sum(_widths(table, len)) + 3 * len(table.columns) <= width
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1 if roomy else 0), show_edge=False)
+    widths = fitted(table, width - len(table.columns) + 1)
+    for column, room in zip(table.columns, widths, strict=True):
+        justify: Literal["left", "right"] = "right" if column.number else "left"
+        fixed = None if roomy else room
+        grid.add_column(Text(column.title), justify=justify, overflow="fold", vertical="top", width=fixed)
+    for row in table.rows:
+        grid.add_row(*(Text(cell.text, style=STYLES.get(str(cell.value), "")) for cell in row))
+    return grid
+
+
+def fitted(table: Table, width: int) -> list[int]:
+    """Column widths that break lines between words: the longest word each, then room for the longest cells."""
+    least, natural = _widths(table, _longest_word), _widths(table, len)
+    spare = width - sum(least)
+    order = sorted(range(len(least)), key=lambda place: natural[place] - least[place])
+    for number, place in enumerate(order):
+        share = max(0, spare // (len(order) - number))
+        more = min(share, natural[place] - least[place])
+        least[place] += more
+        spare -= more
+    return least
+
+
+def _longest_word(text: str) -> int:
+    """The longest part that stays on one line: a word, or a number with its unit."""
+    return max(map(len, _TOGETHER.findall(text)), default=1)
+
+
+def _widths(table: Table, measure: Callable[[str], int]) -> list[int]:
+    """The largest measure of each column's heading and cells."""
+    rows = [[column.title for column in table.columns], *([cell.text for cell in row] for row in table.rows)]
+    return [max(measure(row[place]) for row in rows) for place in range(len(table.columns))]
