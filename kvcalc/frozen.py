@@ -14,27 +14,31 @@ T = TypeVar("T")
 def frozen(made: type[T]) -> type[T]:
     """Make a class a frozen dataclass: fields, equality, hash and repr as `dataclass(frozen=True)` gives them."""
     made = dataclass(init=False, repr=False, eq=False)(made)
+    made.__fields__ = tuple((field.name, field.default, field.default_factory) for field in fields(made))  # type: ignore
+    made.__names__ = tuple(name for name, _, _ in made.__fields__)  # type: ignore
     for method in (__init__, __setattr__, __delattr__, __eq__, __hash__, __repr__):
         setattr(made, method.__name__, method)
     return made
 
 
 def __init__(self: Any, *given: object, **named: object) -> None:
-    known = fields(self)
+    held, known = self.__dict__, self.__fields__
+    if len(given) == len(known) and not named:
+        held.update(zip(self.__names__, given, strict=True))
+        return
     if len(given) > len(known):
         raise TypeError(f"{type(self).__name__} takes {len(known)} values, not {len(given)}")
-    held = self.__dict__
-    for place, field in enumerate(known):
-        if place < len(given):
-            held[field.name] = given[place]
-        elif field.name in named:
-            held[field.name] = named.pop(field.name)
-        elif field.default is not MISSING:
-            held[field.name] = field.default
-        elif field.default_factory is not MISSING:
-            held[field.name] = field.default_factory()
+    for (name, _, _), value in zip(known, given, strict=False):
+        held[name] = value
+    for name, default, factory in known[len(given) :]:
+        if name in named:
+            held[name] = named.pop(name)
+        elif default is not MISSING:
+            held[name] = default
+        elif factory is not MISSING:
+            held[name] = factory()
         else:
-            raise TypeError(f"{type(self).__name__} needs {field.name!r}")
+            raise TypeError(f"{type(self).__name__} needs {name!r}")
     if named:
         raise TypeError(f"{type(self).__name__} has no {next(iter(named))!r}, or has it twice")
 

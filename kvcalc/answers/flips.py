@@ -41,7 +41,8 @@ class State:
     margin: Callable[[int], float]  # by prompt length
     grid: list[int]
     margins: list[float]  # on the grid
-    by_links: dict[int, float]  # margins with other numbers of links
+    most_links: int
+    with_links: Callable[[int], float]  # margin by number of links
 
     @property
     def verdict(self) -> Verdict:
@@ -91,7 +92,7 @@ def _length(state: State) -> Iterator[Flip]:
 def _edge(state: State, outside: int) -> int:
     """The length nearest to the present one, between it and `outside`, that has another verdict."""
     inside = state.tokens
-    while abs(outside - inside) > 1:
+    while abs(outside - inside) > max(1, state.tokens // crossover.FINE):
         middle = (outside + inside) // 2
         if crossover.verdict(state.margin(middle), state.least) == state.verdict:
             inside = middle
@@ -101,11 +102,13 @@ def _edge(state: State, outside: int) -> int:
 
 
 def _links(state: State) -> Iterator[Flip]:
-    other = {
-        links: verdict
-        for links, margin in state.by_links.items()
-        if (verdict := crossover.verdict(margin, state.least)) != state.verdict
-    }
-    if other:
-        nearest = min(other, key=lambda links: abs(math.log(links / state.links)))
-        yield Flip("links", state.links, nearest, other[nearest])
+    """The nearest number of links with another verdict: more links never make a path slower."""
+    for counts in (range(state.links - 1, 0, -1), range(state.links + 1, state.most_links + 1)):
+        if not counts or _verdict(state, counts[-1]) == state.verdict:
+            continue
+        nearest = next(links for links in counts if _verdict(state, links) != state.verdict)
+        yield Flip("links", state.links, nearest, _verdict(state, nearest))
+
+
+def _verdict(state: State, links: int) -> Verdict:
+    return crossover.verdict(state.with_links(links), state.least)

@@ -116,12 +116,13 @@ class Way:
     def route(self, links: int, corner: Corner) -> Route:
         """The hops over so many of the tier's links."""
         shares = self.engine.replicas == "broadcast"
-        hops = [_hop(self.tier, links, shares, corner)]
+        hops, latency = [_hop(self.tier, links, shares, corner)], _latency(self.tier, corner)
         if self.tier.staging and self.host is not None:
             hops.append(_hop(self.host, available(self.host, self.tp), shares, corner))
+            latency += _latency(self.host, corner)
         fixed = self.engine.fixed.value if self.engine.fixed else 0.0
         per_token = self.engine.per_token.value if self.engine.per_token else 0.0
-        return Route(tuple(hops), Overhead(fixed, per_token), self.tier.staging != "in-turn")
+        return Route(tuple(hops), latency, Overhead(fixed, per_token), self.tier.staging != "in-turn")
 
 
 def _path(way: Way, links: int) -> Path:
@@ -142,8 +143,12 @@ def _links(tier: Tier, tp: int, asked: int | Literal["all"] | None) -> list[int]
 
 
 def _hop(tier: Tier, links: int, shares: bool, corner: Corner) -> Hop:
-    backwards: dict[Corner, Corner] = {"fast": "slow", "typical": "typical", "slow": "fast"}
-    latency = tier.read.latency.at(backwards[corner]) if tier.read.latency else 0.0
     per_copy = tier.read.per_copy.value if tier.read.per_copy else 0.0
     ceiling = tier.node_ceiling.at(corner) if tier.node_ceiling else None
-    return Hop(tier.read.bandwidth.at(corner), latency, per_copy, ceiling, links, shares)
+    return Hop(tier.read.bandwidth.at(corner), per_copy, ceiling, links, shares)
+
+
+def _latency(tier: Tier, corner: Corner) -> float:
+    """More of it is slower, so the corners change places."""
+    backwards: dict[Corner, Corner] = {"fast": "slow", "typical": "typical", "slow": "fast"}
+    return tier.read.latency.at(backwards[corner]) if tier.read.latency else 0.0

@@ -17,16 +17,24 @@ class _Lengths:
         self._recompute: dict[int, float] = {}
         self._load: dict[int, Load] = {}
         self.grid = crossover.lengths()
+        self.recomputed = [self.recompute(tokens) for tokens in self.grid]
+        self._loads = [self.load(tokens) for tokens in self.grid]
 
     def recompute(self, tokens: int) -> float:
-        if tokens not in self._recompute:
-            self._recompute[tokens] = self._setting.recompute(self._setting.ways.chosen, tokens)
-        return self._recompute[tokens]
+        found = self._recompute.get(tokens)
+        if found is None:
+            found = self._recompute[tokens] = self._setting.recompute(self._setting.ways.chosen, tokens)
+        return found
 
-    def fetch(self, route: Route, tokens: int) -> float:
-        if tokens not in self._load:
-            self._load[tokens] = self._setting.load(tokens)
-        return route.seconds(self._load[tokens])
+    def load(self, tokens: int) -> Load:
+        found = self._load.get(tokens)
+        if found is None:
+            found = self._load[tokens] = self._setting.load(tokens)
+        return found
+
+    def fetched(self, route: Route) -> list[float]:
+        """Fetch times on the grid."""
+        return [route.seconds(load) for load in self._loads]
 
 
 def paths(setting: Setting, recompute: RecomputeTime) -> tuple[PathAnswer, ...]:
@@ -37,7 +45,7 @@ def paths(setting: Setting, recompute: RecomputeTime) -> tuple[PathAnswer, ...]:
 
 def _path(setting: Setting, path: Path, recompute: RecomputeTime, lengths: _Lengths) -> PathAnswer:
     tokens, least = setting.tokens, setting.options.min_margin
-    load = setting.load(tokens)
+    load = lengths.load(tokens)
     fetch, low, high = (route.fetch(load) for route in (path.typical, path.fast, path.slow))
     margin, worst, best = (
         recompute.seconds / fetch.seconds,
@@ -47,11 +55,14 @@ def _path(setting: Setting, path: Path, recompute: RecomputeTime, lengths: _Leng
     verdicts = [crossover.verdict(each, least) for each in (margin, worst, best)]
 
     def gain(length: int) -> float:
-        return lengths.recompute(length) - lengths.fetch(path.typical, length)
+        return lengths.recompute(length) - fetch_s(length)
 
-    times = [(lengths.recompute(length), lengths.fetch(path.typical, length)) for length in lengths.grid]
-    gains = [computed - fetched for computed, fetched in times]
-    margins = [computed / fetched for computed, fetched in times]
+    def fetch_s(length: int) -> float:
+        return path.typical.seconds(lengths.load(length))
+
+    fetched = lengths.fetched(path.typical)
+    gains = [computed - waited for computed, waited in zip(lengths.recomputed, fetched, strict=True)]
+    margins = [computed / waited for computed, waited in zip(lengths.recomputed, fetched, strict=True)]
     state = _state(setting, path, recompute, lengths, margins)
     return PathAnswer(
         tier=path.tier.name,
@@ -75,17 +86,17 @@ def _path(setting: Setting, path: Path, recompute: RecomputeTime, lengths: _Leng
         copies=round(fetch.busy.copies * fetch.busy.links),
         crossovers=tuple(crossover.changes(gains, lengths.grid, gain)),
         fetch_wins_short=gains[0] > 0,
-        split_s=crossover.split(lengths.recompute, lambda length: lengths.fetch(path.typical, length), tokens),
+        split_s=crossover.split(lengths.recompute, fetch_s, tokens),
         flips=flips.flips(state),
     )
 
 
 def _state(setting: Setting, path: Path, recompute: RecomputeTime, lengths: _Lengths, margins: list[float]) -> State:
-    load = setting.load(setting.tokens)
+    load = lengths.load(setting.tokens)
     fetch = path.typical.fetch(load)
 
     def margin(length: int) -> float:
-        return lengths.recompute(length) / lengths.fetch(path.typical, length)
+        return lengths.recompute(length) / path.typical.seconds(lengths.load(length))
 
     def with_links(links: int) -> float:
         return recompute.seconds / path.way.route(links, "typical").seconds(load)
@@ -102,5 +113,6 @@ def _state(setting: Setting, path: Path, recompute: RecomputeTime, lengths: _Len
         margin=margin,
         grid=lengths.grid,
         margins=margins,
-        by_links={links: with_links(links) for links in range(1, available(path.tier, setting.tp) + 1)},
+        most_links=available(path.tier, setting.tp),
+        with_links=with_links,
     )

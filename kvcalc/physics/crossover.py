@@ -9,6 +9,7 @@ Verdict = Literal["restore", "marginal", "recompute"]
 Times = Callable[[int], float]  # seconds for a prefix of so many tokens
 
 BEST_FIRST: tuple[Verdict, ...] = ("restore", "marginal", "recompute")
+FINE = 4000  # a prefix is split at one of so many places, or at any token of a shorter one
 LONGEST = 10_000_000  # tokens; as far as crossovers are looked for
 
 
@@ -19,7 +20,7 @@ def verdict(margin: float, least: float) -> Verdict:
     return "restore" if margin >= least else "marginal"
 
 
-def lengths(steps_a_decade: int = 8) -> list[int]:
+def lengths(steps_a_decade: int = 6) -> list[int]:
     """Prompt lengths from 1 to LONGEST tokens in even logarithmic steps."""
     last = round(math.log10(LONGEST) * steps_a_decade)
     return sorted({round(10 ** (step / steps_a_decade)) for step in range(last + 1)})
@@ -56,8 +57,8 @@ def split(recompute: Times, fetch: Times, tokens: int) -> float:
     def behind(x: int) -> bool:
         return _time(recompute, x) < _time(fetch, tokens - x)
 
-    low, high = 0, tokens
-    while high - low > 1:
+    low, high, near = 0, tokens, max(1, tokens // FINE)
+    while high - low > near:
         middle = (low + high) // 2
         if behind(middle):
             low = middle

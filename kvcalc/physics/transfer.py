@@ -19,25 +19,25 @@ class Part:
     shards: int  # different parts under tensor parallelism; ranks beyond hold the same bytes again
 
 
-@frozen
 class Load:
     """What a restore moves. Contiguous: each link makes one copy of all it carries."""
 
-    tokens: int
-    parts: tuple[Part, ...]
-    contiguous: bool
-    shards: int  # over so many links nothing is carried twice
-
-    @property
-    def bytes(self) -> int:
-        """One copy of everything."""
-        return sum(part.bytes for part in self.parts)
+    def __init__(self, tokens: int, parts: tuple[Part, ...], contiguous: bool) -> None:
+        self.tokens, self.parts, self.contiguous = tokens, parts, contiguous
+        self.shards = min((part.shards for part in parts), default=1)  # over so many links nothing is carried twice
+        self._links: dict[int, tuple[float, float]] = {}
 
     def on_link(self, links: int) -> tuple[float, float]:
         """Bytes and copies of the busiest of `links` links.
 
         With fewer links than shards a link carries several; with more, links carry the same bytes again.
         """
+        found = self._links.get(links)
+        if found is None:
+            found = self._links[links] = self._on_link(links)
+        return found
+
+    def _on_link(self, links: int) -> tuple[float, float]:
         moved = sum(part.bytes / min(links, part.shards) for part in self.parts)
         if self.contiguous:
             return moved, 1.0
@@ -49,7 +49,6 @@ class Hop:
     """One stretch of the way from a tier to the GPUs."""
 
     bandwidth: float  # bytes/s of one link, one direction
-    latency: float  # s, once
     per_copy: float  # s
     ceiling: float | None  # bytes/s of all links together
     links: int
@@ -115,16 +114,20 @@ class Route:
     """The hops from a tier to the GPUs, and what the engine adds."""
 
     hops: tuple[Hop, ...]
+    latency: float  # s, of all hops together
     overhead: Overhead
     pipelined: bool = True
 
     def seconds(self, load: Load) -> float:
         """Time to restore `load`: latency, then the slowest hop or all hops in turn, then the engine."""
+        waiting = self._waiting(load)
+        if len(self.hops) == 1:
+            return waiting + self.hops[0].seconds(load, self.hops[0].busy(load))
         hops = [hop.seconds(load, hop.busy(load)) for hop in self.hops]
-        return self._waiting(load) + (max(hops) if self.pipelined else sum(hops))
+        return waiting + (max(hops) if self.pipelined else sum(hops))
 
     def _waiting(self, load: Load) -> float:
-        return sum(hop.latency for hop in self.hops) + self.overhead.seconds(load.tokens)
+        return self.latency + self.overhead.seconds(load.tokens)
 
     def fetch(self, load: Load) -> Fetch:
         """The same with what it is made of."""
@@ -143,7 +146,7 @@ def load(model: Model, tokens: int, kv: str, tp: int, layout: str, latent_layout
         if size:
             chosen = layout if isinstance(group, Full | Sliding) or layout == "contiguous" else latent_layout
             parts.append(Part(size, _copies(group, tokens, chosen, page), sizes.shards(group, tp)))
-    return Load(tokens, tuple(parts), layout == "contiguous", min((part.shards for part in parts), default=1))
+    return Load(tokens, tuple(parts), layout == "contiguous")
 
 
 def _copies(group: LayerGroup, tokens: int, layout: str, page: int) -> int:

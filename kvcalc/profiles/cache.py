@@ -6,6 +6,7 @@ that read it; when any of them changes it is read again. A folder that can't be 
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date
 from functools import cache as once
@@ -16,11 +17,13 @@ from zlib import crc32
 from kvcalc import files
 from kvcalc.errors import UserError
 from kvcalc.profiles import fields as kinds
-from kvcalc.profiles import hardware, model, sources
+from kvcalc.profiles import hardware, model
+from kvcalc.profiles import sources as origins
+from kvcalc.profiles.sources import Source
 
 P = TypeVar("P", bound=kinds.Profile)
 
-_CODE = (kinds, hardware, model, sources)
+_CODE = (kinds, hardware, model, origins)
 _CLASSES = {name: found for module in _CODE for name, found in vars(module).items() if is_dataclass(found)}
 
 
@@ -32,13 +35,16 @@ def load(kind: type[P], path: Path) -> P:
     try:
         found = json.loads(kept.read_bytes())
         if found["stamp"] == stamp:
-            return _unpacked(found["profile"])  # type: ignore[no-any-return]
-    except (OSError, ValueError, KeyError, TypeError):
+            sources = [_unpacked(each, ()) for each in found["sources"]]
+            return _unpacked(found["profile"], sources)  # type: ignore[return-value]
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
         pass  # not kept yet, or not by this version
     from kvcalc.profiles import documents
 
     profile = documents.load(kind, path)
-    _keep(kept, {"stamp": stamp, "profile": _packed(profile)})
+    sources: list[Source] = []
+    packed = _packed(profile, sources)
+    _keep(kept, {"stamp": stamp, "sources": [_packed(each, None) for each in sources], "profile": packed})
     return profile
 
 
@@ -73,29 +79,33 @@ def _code() -> tuple[int, ...]:
     return tuple(number for each in found for number in (each.st_size, each.st_mtime_ns))
 
 
-def _packed(value: object) -> object:
-    """What JSON can hold, dataclasses as their name and their fields in order."""
+def _packed(value: object, sources: list[Source] | None) -> object:
+    """What JSON can hold: dataclasses as their name and their fields in order, sources as their place in a list."""
+    if isinstance(value, Source) and sources is not None:
+        if value not in sources:
+            sources.append(value)
+        return {"source": sources.index(value)}
     if is_dataclass(value):
-        return {type(value).__name__: [_packed(getattr(value, field.name)) for field in fields(value)]}
+        return {type(value).__name__: [_packed(getattr(value, field.name), sources) for field in fields(value)]}
     if isinstance(value, date):
         return {"date": value.isoformat()}
     if isinstance(value, tuple):
-        return [_packed(each) for each in value]
+        return [_packed(each, sources) for each in value]
     if isinstance(value, dict):
-        return {"dict": [[key, _packed(each)] for key, each in value.items()]}
+        return {"dict": [[key, _packed(each, sources)] for key, each in value.items()]}
     return value
 
 
-def _unpacked(value: object) -> object:
+def _unpacked(value: object, sources: Sequence[object]) -> object:
     if isinstance(value, list):
-        return tuple(map(_unpacked, value))
+        return tuple([_unpacked(each, sources) for each in value])
     if not isinstance(value, dict):
         return value
     ((name, held),) = value.items()
+    if name == "source":
+        return sources[held]
     if name == "dict":
-        return {key: _unpacked(each) for key, each in held}
+        return {key: _unpacked(each, sources) for key, each in held}
     if name == "date":
         return date.fromisoformat(held)
-    made = _CLASSES[name]
-    names = (field.name for field in fields(made))
-    return made(**dict(zip(names, map(_unpacked, held), strict=True)))
+    return _CLASSES[name](*[_unpacked(each, sources) for each in held])
