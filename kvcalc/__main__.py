@@ -9,6 +9,7 @@ def run() -> None:
     gc.disable()  # importing makes no garbage, and looking for it takes a tenth of the start
     from kvcalc.cli.main import main
 
+    gc.freeze()  # what was imported stays
     gc.enable()
     sys.exit(main(sys.argv[1:]))
 

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from kvcalc import units
 from kvcalc.answers import paths, warnings
 from kvcalc.answers.margin_result import Assumption
-from kvcalc.answers.setting import Setting
-from kvcalc.physics import transfer
+from kvcalc.answers.options import Options
+from kvcalc.answers.setting import Setting, pages
 from kvcalc.physics.recompute import Measured
+from kvcalc.physics.transfer import Loads
 from kvcalc.profiles import catalog
 from kvcalc.profiles.hardware import Tier
 from kvcalc.profiles.sources import Range, Source
@@ -92,9 +93,10 @@ def _staging(setting: Setting) -> Iterator[Assumption]:
 
 
 def _copies(setting: Setting) -> Assumption:
-    if setting.layout != "contiguous":
-        latent = "" if setting.latent_layout == setting.layout else f", latent groups {setting.latent_layout}"
-        text = f"Copies of {setting.page}-token pages, {setting.layout} layout{latent}"
+    found = setting.loads.pages
+    if found.layout != "contiguous":
+        latent = "" if found.latent_layout == found.layout else f", latent groups {found.latent_layout}"
+        text = f"Copies of {found.tokens}-token pages, {found.layout} layout{latent}"
         return Assumption(text, (setting.engine.source,) if setting.engine.source else ())
     return Assumption(f"One contiguous copy a link, no engine at work{_with_vllm(setting)}")
 
@@ -105,9 +107,7 @@ def _with_vllm(setting: Setting) -> str:
     drams = [path for path in setting.paths if path.tier.medium == "dram"]
     if not drams or setting.engine.name != "ideal":
         return ""
-    layout, page = vllm.layout, vllm.page_tokens or 1
-    latent = vllm.latent_layout or layout
-    load = transfer.load(setting.model, setting.tokens, setting.kv, setting.tp, layout, latent, page)
+    load = Loads(setting.model, setting.kv, setting.tp, pages(vllm, Options()))(setting.tokens)
     times = []
     for path in drams:
         way = paths.Way(path.tier, path.way.host, setting.tp, vllm)

@@ -1,5 +1,7 @@
 """Does fetching a prefix's KV cache beat recomputing it, tier by tier, and what would change the answer?"""
 
+from collections.abc import Sequence
+
 from kvcalc.answers import assumptions, rows, warnings
 from kvcalc.answers.margin_result import SCHEMA_VERSION, Alternative, GroupSize, Margin, RecomputeTime
 from kvcalc.answers.options import Options
@@ -7,6 +9,7 @@ from kvcalc.answers.setting import Setting, settle
 from kvcalc.physics import kv
 from kvcalc.physics.prefill import Prefill, Term
 from kvcalc.physics.recompute import Measured, Way
+from kvcalc.physics.transfer import Loads
 from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.model import LayerGroup, Model
 
@@ -17,7 +20,15 @@ def margin(model: Model | str, hardware: Machine | str, tokens: int, options: Op
     `model` and `hardware` are profiles, or their names or paths; `tokens` is the length of the prefix. Raises UserError
     for an unknown name, a split or a format that engines refuse, or a prefill about which nothing is known.
     """
-    return answer(settle(model, hardware, tokens, options or Options()))
+    return margins(model, [hardware], tokens, options)[0]
+
+
+def margins(
+    model: Model | str, hardware: Sequence[Machine | str], tokens: int, options: Options | None = None
+) -> list[Margin]:
+    """The same for several nodes."""
+    known: list[Loads] = []
+    return [answer(settle(model, node, tokens, options or Options(), known)) for node in hardware]
 
 
 def answer(setting: Setting) -> Margin:

@@ -6,30 +6,23 @@ from kvcalc.answers.margin_result import PathAnswer, RecomputeTime
 from kvcalc.answers.paths import Path, available
 from kvcalc.answers.setting import Setting
 from kvcalc.physics import crossover
-from kvcalc.physics.transfer import Load, Route
+from kvcalc.physics.transfer import Route
 
 
 class _Lengths:
-    """What every path needs at every prompt length: recompute time and load, worked out once."""
+    """What every path needs at every prompt length, worked out once."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
         self._recompute: dict[int, float] = {}
-        self._load: dict[int, Load] = {}
         self.grid = crossover.lengths()
         self.recomputed = [self.recompute(tokens) for tokens in self.grid]
-        self._loads = [self.load(tokens) for tokens in self.grid]
+        self._loads = [setting.loads(tokens) for tokens in self.grid]
 
     def recompute(self, tokens: int) -> float:
         found = self._recompute.get(tokens)
         if found is None:
             found = self._recompute[tokens] = self._setting.recompute(self._setting.ways.chosen, tokens)
-        return found
-
-    def load(self, tokens: int) -> Load:
-        found = self._load.get(tokens)
-        if found is None:
-            found = self._load[tokens] = self._setting.load(tokens)
         return found
 
     def fetched(self, route: Route) -> list[float]:
@@ -45,7 +38,7 @@ def paths(setting: Setting, recompute: RecomputeTime) -> tuple[PathAnswer, ...]:
 
 def _path(setting: Setting, path: Path, recompute: RecomputeTime, lengths: _Lengths) -> PathAnswer:
     tokens, least = setting.tokens, setting.options.min_margin
-    load = lengths.load(tokens)
+    load = setting.loads(tokens)
     fetch, low, high = (route.fetch(load) for route in (path.typical, path.fast, path.slow))
     margin, worst, best = (
         recompute.seconds / fetch.seconds,
@@ -58,7 +51,7 @@ def _path(setting: Setting, path: Path, recompute: RecomputeTime, lengths: _Leng
         return lengths.recompute(length) - fetch_s(length)
 
     def fetch_s(length: int) -> float:
-        return path.typical.seconds(lengths.load(length))
+        return path.typical.seconds(setting.loads(length))
 
     fetched = lengths.fetched(path.typical)
     gains = [computed - waited for computed, waited in zip(lengths.recomputed, fetched, strict=True)]
@@ -92,11 +85,11 @@ def _path(setting: Setting, path: Path, recompute: RecomputeTime, lengths: _Leng
 
 
 def _state(setting: Setting, path: Path, recompute: RecomputeTime, lengths: _Lengths, margins: list[float]) -> State:
-    load = lengths.load(setting.tokens)
+    load = setting.loads(setting.tokens)
     fetch = path.typical.fetch(load)
 
     def margin(length: int) -> float:
-        return lengths.recompute(length) / path.typical.seconds(lengths.load(length))
+        return lengths.recompute(length) / path.typical.seconds(setting.loads(length))
 
     def with_links(links: int) -> float:
         return recompute.seconds / path.way.route(links, "typical").seconds(load)

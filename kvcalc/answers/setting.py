@@ -7,8 +7,9 @@ from kvcalc.answers.options import Options
 from kvcalc.answers.recompute import Job, Ways, ways
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
-from kvcalc.physics import formats, kv, transfer
+from kvcalc.physics import formats, kv
 from kvcalc.physics.recompute import Way
+from kvcalc.physics.transfer import Loads, Pages
 from kvcalc.profiles import catalog
 from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.hardware import Engine, Tier
@@ -27,16 +28,10 @@ class Setting:
     tp: int
     weights: str
     kv: str  # stored format
-    layout: str
-    latent_layout: str
-    page: int
+    loads: Loads
     tiers: tuple[Tier, ...]
     paths: tuple[paths.Path, ...]
     ways: Ways
-
-    def load(self, tokens: int) -> transfer.Load:
-        """What restoring `tokens` tokens moves."""
-        return transfer.load(self.model, tokens, self.kv, self.tp, self.layout, self.latent_layout, self.page)
 
     def recompute(self, way: Way, tokens: int) -> float:
         """Seconds that a fetched prefix saves: with tokens to follow, the whole prompt less those tokens alone."""
@@ -46,8 +41,13 @@ class Setting:
         return way.seconds(tokens + new) - way.seconds(new, tokens)
 
 
-def settle(model: Model | str, hardware: Machine | str, tokens: int, options: Options) -> Setting:
-    """Find the profiles and check the options. Raises UserError for whatever does not go together."""
+def settle(
+    model: Model | str, hardware: Machine | str, tokens: int, options: Options, known: list[Loads] | None = None
+) -> Setting:
+    """Find the profiles and check the options. Raises UserError for whatever does not go together.
+
+    `known` are loads that other nodes have worked out; they serve this one too, and its own are added.
+    """
     found = catalog.model(model) if isinstance(model, str) else model
     machine = catalog.machine(hardware) if isinstance(hardware, str) else hardware
     engine = catalog.engine(options.engine)
@@ -57,7 +57,6 @@ def settle(model: Model | str, hardware: Machine | str, tokens: int, options: Op
     weights = options.weights or ("mxfp4" if found.checkpoint == "mxfp4" else "fp8")
     if weights == "mxfp4" and found.checkpoint != "mxfp4":
         raise UserError(f"{found.name!r} has no MXFP4 experts; one of bf16, fp16, fp8, nvfp4")
-    layout, latent_layout, page = _layout(engine, options)
     tiers = paths.tiers(machine, options)
     bits = 16 if stored in formats.SIXTEEN_BIT else 8
     job = Job(found, machine, tp, weights, bits, engine.prefill)
@@ -70,9 +69,7 @@ def settle(model: Model | str, hardware: Machine | str, tokens: int, options: Op
         tp=tp,
         weights=weights,
         kv=stored,
-        layout=layout,
-        latent_layout=latent_layout,
-        page=page,
+        loads=_loads(known, found, stored, tp, pages(engine, options)),
         tiers=tiers,
         paths=paths.paths(machine, tiers, tp, engine, options.links),
         ways=ways(job, options.prefill),
@@ -97,7 +94,17 @@ def _split(model: Model, machine: Machine, options: Options) -> int:
     return tp
 
 
-def _layout(engine: Engine, options: Options) -> tuple[str, str, int]:
+def _loads(known: list[Loads] | None, model: Model, kv: str, tp: int, found: Pages) -> Loads:
+    known = known if known is not None else []
+    for loads in known:
+        if loads.model is model and (loads.kv, loads.tp, loads.pages) == (kv, tp, found):
+            return loads
+    known.append(Loads(model, kv, tp, found))
+    return known[-1]
+
+
+def pages(engine: Engine, options: Options) -> Pages:
+    """The engine's layout with the options'. Raises UserError for a layout that lacks its page or has no use for it."""
     layout = options.layout or engine.layout
     page = options.page or engine.page_tokens
     if layout == "contiguous" and options.page:
@@ -105,4 +112,4 @@ def _layout(engine: Engine, options: Options) -> tuple[str, str, int]:
     if layout != "contiguous" and page is None:
         raise UserError(f"a {layout} layout has pages; add --page with their tokens, such as --page 16")
     latent = options.layout or engine.latent_layout or layout
-    return layout, latent, page or 1
+    return Pages(layout, latent, page or 1)

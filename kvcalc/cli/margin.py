@@ -74,7 +74,7 @@ def margin(
     )
     tokens = units.tokens(seq)
     found = catalog.model(model)
-    results = [question.margin(found, node, tokens, options) for node in _nodes(hardware)]
+    results = question.margins(found, _nodes(hardware), tokens, options)
     show.show(results, tables.page(results, explain), form, output)
     return _code(results, fail_if)
 

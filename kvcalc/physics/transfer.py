@@ -7,7 +7,7 @@ is the least of its own bandwidth and its share of the hop's ceiling. Where hops
 
 from kvcalc.frozen import frozen
 from kvcalc.physics import kv as sizes
-from kvcalc.profiles.model import Full, LayerGroup, Model, Sliding
+from kvcalc.profiles.model import Chunked, Compressed, Cross, Full, Indexer, Latent, LayerGroup, Model, Sliding
 
 
 @frozen
@@ -138,20 +138,42 @@ class Route:
         return Fetch(fixed + slowest.seconds, fixed + slowest.copies * hop.per_copy, slowest, carried[0][0])
 
 
-def load(model: Model, tokens: int, kv: str, tp: int, layout: str, latent_layout: str, page: int) -> Load:
-    """What restoring `tokens` tokens moves; `kv` is a stored format, layouts as in engine profiles, `page` in tokens."""
-    parts = []
-    for group in model.groups:
-        size = sizes.group_bytes(group, tokens, kv)
-        if size:
-            chosen = layout if isinstance(group, Full | Sliding) or layout == "contiguous" else latent_layout
-            parts.append(Part(size, _copies(group, tokens, chosen, page), sizes.shards(group, tp)))
-    return Load(tokens, tuple(parts), layout == "contiguous")
+@frozen
+class Pages:
+    """How the cache lies in memory: a copy is one page of one of these layouts, or everything at once."""
+
+    layout: str  # contiguous, cross-layer, per-layer, per-layer-kv
+    latent_layout: str  # of latent caches
+    tokens: int  # of a page
 
 
-def _copies(group: LayerGroup, tokens: int, layout: str, page: int) -> int:
-    pages = -(-sizes.held(group, tokens) // page) or 1
-    if layout in ("contiguous", "cross-layer"):
-        return pages
-    apart = 2 if layout == "per-layer-kv" and hasattr(group, "key_width") else 1
-    return pages * group.layers * apart
+class Loads:
+    """What restoring a prefix of any length moves, worked out once for each length."""
+
+    def __init__(self, model: Model, kv: str, tp: int, pages: Pages) -> None:
+        """`kv` is a stored format."""
+        self.model, self.kv, self.tp, self.pages = model, kv, tp, pages
+        self._found: dict[int, Load] = {}
+
+    def __call__(self, tokens: int) -> Load:
+        """For a prefix of so many tokens."""
+        found = self._found.get(tokens)
+        if found is None:
+            found = self._found[tokens] = Load(tokens, self._parts(tokens), self.pages.layout == "contiguous")
+        return found
+
+    def _parts(self, tokens: int) -> tuple[Part, ...]:
+        sized = ((group, sizes.group_bytes(group, tokens, self.kv)) for group in self.model.groups)
+        return tuple(
+            Part(size, self._copies(group, tokens), sizes.shards(group, self.tp)) for group, size in sized if size
+        )
+
+    def _copies(self, group: LayerGroup, tokens: int) -> int:
+        """Of one rank."""
+        latent = isinstance(group, Latent | Indexer | Compressed)
+        layout = self.pages.latent_layout if latent else self.pages.layout
+        pages = -(-sizes.held(group, tokens) // self.pages.tokens) or 1  # a state is one page
+        if layout in ("contiguous", "cross-layer"):
+            return pages
+        apart = 2 if layout == "per-layer-kv" and isinstance(group, Full | Sliding | Chunked | Cross) else 1
+        return pages * group.layers * apart
