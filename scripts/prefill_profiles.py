@@ -84,7 +84,9 @@ def _figures(part: object) -> Iterator[Figure]:
 
 
 def _block(part: BaseModel | dict[str, object], keys: dict[Source, str], indent: str) -> Iterator[str]:
-    named = part.items() if isinstance(part, dict) else ((name, getattr(part, name)) for name in type(part).model_fields)
+    named = (
+        part.items() if isinstance(part, dict) else ((name, getattr(part, name)) for name in type(part).model_fields)
+    )
     for name, value in named:
         if isinstance(value, Figure):
             yield f"{indent}{name}: {_text(name, value.value)} [{keys[value.source]}]"

@@ -107,7 +107,9 @@ def _reference(judged: Judged) -> str:
     lines += [
         _line(judged, "with a cached prefix", lambda row: row.reference and row.cached > 0),
         _line(judged, "experts, engine named", lambda row: row.reference and row.experts and not oddity(row)),
-        _line(judged, "experts, engine not named", lambda row: row.reference and row.experts and not oddity(row), False),
+        _line(
+            judged, "experts, engine not named", lambda row: row.reference and row.experts and not oddity(row), False
+        ),
         _line(judged, "gpt-oss-120b on B200, an oddity of the table", lambda row: row.reference and oddity(row)),
     ]
     return table(HEAD, lines)
@@ -121,8 +123,16 @@ def _held_out(judged: Judged) -> str:
         lines += [
             _line(judged, f"{name}: dense", dense),
             _line(judged, f"{name}: dense, engine not named", dense, named=False),
-            _line(judged, f"{name}: fewer than {SHORT:,} new tokens", lambda row, mine=mine: mine(row) and row.new < SHORT and not row.experts),  # type: ignore[misc]
-            _line(judged, f"{name}: dense below 5e9 parameters", lambda row, mine=mine: mine(row) and row.small and row.new >= SHORT),  # type: ignore[misc]
+            _line(
+                judged,
+                f"{name}: fewer than {SHORT:,} new tokens",
+                lambda row, mine=mine: mine(row) and row.new < SHORT and not row.experts,
+            ),  # type: ignore[misc]
+            _line(
+                judged,
+                f"{name}: dense below 5e9 parameters",
+                lambda row, mine=mine: mine(row) and row.small and row.new >= SHORT,
+            ),  # type: ignore[misc]
             _line(judged, f"{name}: experts", lambda row, mine=mine: mine(row) and row.experts and not row.sparse),  # type: ignore[misc]
             _line(judged, f"{name}: sparse attention", lambda row, mine=mine: mine(row) and row.sparse),  # type: ignore[misc]
         ]

@@ -1,6 +1,6 @@
 """Write hardware_profiles/curves from the reference rows: measured prefill times of whole prompts, by accelerator.
 
-    python scripts/write_curves.py
+python scripts/write_curves.py
 """
 
 from itertools import groupby

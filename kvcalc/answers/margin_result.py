@@ -1,6 +1,5 @@
 """What `margin` answers, as one frozen result: it is the JSON, key by key (docs/output.md)."""
 
-
 from kvcalc.answers.flips import Flip
 from kvcalc.frozen import frozen
 from kvcalc.physics.crossover import Verdict

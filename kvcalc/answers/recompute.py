@@ -1,6 +1,5 @@
 """How recompute time is found: the ways that this node, model and engine allow, and which of them is used."""
 
-
 from kvcalc import units
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
@@ -102,7 +101,9 @@ def _own(job: Job) -> tuple[list[Way], tuple[str, ...]]:
     for entry in job.machine.node.prefill:
         if isinstance(entry, Curve) and _fits(entry, job):
             found.append(_curve(entry, job, live=0.0))
-        elif isinstance(entry, StatedRate) and (job.model.name, job.tp) in _rows(entry) and entry.weights == job.weights:
+        elif (
+            isinstance(entry, StatedRate) and (job.model.name, job.tp) in _rows(entry) and entry.weights == job.weights
+        ):
             rate = entry.rate
             found.append(recompute.Stated("rate in the node profile", rate.value, rate.source.basis, (rate.source,)))
             caveats += [entry.caveat] if entry.caveat else []

@@ -1,6 +1,5 @@
 """A question with its profiles found and its options checked."""
 
-
 from kvcalc import units
 from kvcalc.answers import paths
 from kvcalc.answers.options import Options

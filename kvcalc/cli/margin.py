@@ -35,9 +35,7 @@ def margin(
     ] = None,
     tp: Annotated[int | None, typer.Option(min=1, help="Tensor-parallel degree; all GPUs of the node")] = None,
     engine: Annotated[EngineName, typer.Option(help="Whose layout, fixed costs and prefill constants")] = "ideal",
-    prefill: Annotated[
-        str | None, typer.Option(help="Recompute time by: tokens/s, profile, model or textbook")
-    ] = None,
+    prefill: Annotated[str | None, typer.Option(help="Recompute time by: tokens/s, profile, model or textbook")] = None,
     bandwidth: Annotated[
         list[str] | None, typer.Option(help="TIER=RATE of one link, one direction: dram=50GB/s; repeatable")
     ] = None,

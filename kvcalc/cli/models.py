@@ -1,7 +1,42 @@
+"""`kvcalc models`: list the model profiles, show one, check a file."""
+
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
-app = typer.Typer()
+from kvcalc.cli.options import FormatOption, OutputOption
+from kvcalc.profiles import catalog
+from kvcalc.profiles.model import Model
+from kvcalc.render import show as render
+
+app = typer.Typer(help="List model profiles, show one, check a file.", rich_markup_mode=None, no_args_is_help=True)
+
+
 @app.command("list")
-def list_()->None: ...
+def list_(form: FormatOption = None, output: OutputOption = None) -> None:
+    """List the models with the bytes that a sequence keeps."""
+    from kvcalc.tables import profiles
+
+    found = [catalog.model(name) for name in catalog.names(Model)]
+    render.show(found, profiles.models(found), form, output)
+
+
 @app.command()
-def show()->None: ...
+def show(
+    name: Annotated[str, typer.Argument(help="Model profile: a name, a Hugging Face name, or a YAML file")],
+    form: FormatOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Show a model: its layers, its bytes by length and rank, its sources."""
+    from kvcalc.tables import profiles
+
+    found = catalog.model(name)
+    render.show([found], profiles.model(found), form, output)
+
+
+@app.command()
+def check(file: Annotated[Path, typer.Argument(help="YAML file")]) -> None:
+    """Check a model profile of your own."""
+    found = catalog.check(file, {"model": Model})
+    typer.echo(f"{file}: model {found.name!r} is well formed, with {len(found.sources)} sources")

@@ -147,7 +147,9 @@ def _all_reduce(shape: Shape, gpus: Gpus) -> AllReduce:
     if ranks == 1:
         return AllReduce(0.0, 1.0, 0.0)
     if gpus.gpu.gpu_link is None:
-        raise UserError(f"the GPU link of {gpus.gpu.name!r} is not known; use --tp 1 or give a rate with --prefill RATE")
+        raise UserError(
+            f"the GPU link of {gpus.gpu.name!r} is not known; use --tp 1 or give a rate with --prefill RATE"
+        )
     fraction = constants.link_2 if ranks <= 2 else constants.link_4 if ranks <= 4 else constants.link_8
     message = 2 * shape.hidden  # bytes a token
     count = 2 * shape.layers

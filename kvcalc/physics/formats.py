@@ -5,7 +5,6 @@ SGLang 0.5.23 `pool_configurator.py` (mxfp8, fp4), llama.cpp block sizes (q8_0, 
 `deepseek_v4/attention.py` (ds_mla).
 """
 
-
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
 from kvcalc.profiles.model import Compressed, Indexer, Latent, Model
@@ -60,7 +59,9 @@ def stored(model: Model, kv_dtype: str) -> str:
     name = f"{kv_dtype}_ds_mla" if sparse and kv_dtype in ("fp8", "nvfp4") else kv_dtype
     allowed = _allowed(latent, sparse, compressed)
     if name not in allowed:
-        raise UserError(f"no engine known here stores the KV of {model.name!r} as {kv_dtype}; one of {', '.join(allowed)}")
+        raise UserError(
+            f"no engine known here stores the KV of {model.name!r} as {kv_dtype}; one of {', '.join(allowed)}"
+        )
     return name
 
 
@@ -70,7 +71,7 @@ def _allowed(latent: bool, sparse: bool, compressed: bool) -> tuple[str, ...]:
     if sparse:
         return (*SIXTEEN_BIT, "fp8_ds_mla", "nvfp4_ds_mla")
     if latent:
-        return (*SIXTEEN_BIT, "fp8", "int8", "q8_0")
+        return (*SIXTEEN_BIT, "fp8", "nvfp4", "q8_0")  # vLLM, SGLang; SGLang; llama.cpp
     return tuple(FORMATS)
 
 

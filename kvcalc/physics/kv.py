@@ -98,16 +98,20 @@ def logical(model: Model, tokens: int, kv: str) -> int:
     return sum(group_bytes(group, tokens, kv) for group in model.groups)
 
 
-def marginal(model: Model, tokens: int, kv: str) -> float:
-    """Bytes that one more token adds at this length; an entry of compressed attention is spread over its tokens."""
+def marginal(model: Model, tokens: int, kv: str, tp: int | None = None) -> float:
+    """Bytes that one more token adds at this length: to one copy, or to what each of `tp` ranks holds.
+
+    An entry of compressed attention is spread over its tokens.
+    """
     total = 0.0
     for group in model.groups:
+        share = 1 if tp is None else shards(group, tp)
         if isinstance(group, Compressed):
             entry, index = _compressed_entry(group, kv)
             window = formats.compressed_entry(group.width, group.rope, kv) if tokens < group.window else 0
-            total += group.layers * ((entry + index) / group.ratio + window)
+            total += group.layers * ((entry + index) / group.ratio + window) / share
         elif held(group, tokens + 1) > held(group, tokens):
-            total += token_bytes(group, kv)
+            total += token_bytes(group, kv) / share
     return total
 
 
@@ -129,25 +133,24 @@ def resident(model: Model, tokens: int, kv: str, tp: int) -> int:
     return sum(-(-group_bytes(group, tokens, kv) // shards(group, tp)) for group in model.groups)
 
 
-def check_split(model: Model, tp: int) -> None:
-    """Refuse a tensor-parallel degree that engines refuse: heads divide by tp; KV heads by tp, or tp by KV heads."""
+def splits(model: Model, tp: int) -> bool:
+    """Do engines cut the model over so many ranks? Heads must divide by them, KV heads by them or they by KV heads."""
     for group in model.groups:
-        heads = getattr(group, "heads", tp) if not isinstance(group, Indexer) else tp
-        kv_heads = getattr(group, "kv_heads", tp)
-        if heads % tp or (kv_heads % tp and tp % kv_heads):
-            raise UserError(
-                f"{model.name!r} can't be split over {tp} GPUs: {heads} attention heads and {kv_heads} KV heads "
-                f"don't divide by it; use --tp {_largest_split(model, tp)}"
-            )
-
-
-def _largest_split(model: Model, limit: int) -> int:
-    return next(tp for tp in range(limit - 1, 0, -1) if _splits(model, tp))
-
-
-def _splits(model: Model, tp: int) -> bool:
-    try:
-        check_split(model, tp)
-    except UserError:
-        return False
+        heads, kv_heads = getattr(group, "heads", tp), getattr(group, "kv_heads", tp)
+        if not isinstance(group, Indexer) and (heads % tp or (kv_heads % tp and tp % kv_heads)):
+            return False
     return True
+
+
+def check_split(model: Model, tp: int) -> None:
+    """Refuse a tensor-parallel degree that engines refuse. Raises UserError with the largest smaller one."""
+    if splits(model, tp):
+        return
+    smaller = next(degree for degree in range(tp - 1, 0, -1) if splits(model, degree))
+    heads = sorted(
+        {group.heads for group in model.groups if hasattr(group, "heads") and not isinstance(group, Indexer)}
+    )
+    counts = " and ".join(map(str, heads))
+    raise UserError(
+        f"{model.name!r} can't be split over {tp} GPUs: its heads ({counts}) don't divide by it; use --tp {smaller}"
+    )

@@ -3,7 +3,6 @@
 The equation is in docs/equations.md, the errors of its fit in docs/accuracy.md.
 """
 
-
 from kvcalc.frozen import frozen
 from kvcalc.physics.attention import Attention
 from kvcalc.profiles.sources import Basis, Source

@@ -4,7 +4,6 @@ A hop has `links` equal links side by side. A link that carries `b` bytes in `c`
 is the least of its own bandwidth and its share of the hop's ceiling. Where hops are pipelined the slowest decides; otherwise their times add.
 """
 
-
 from kvcalc.frozen import frozen
 from kvcalc.physics import kv as sizes
 from kvcalc.profiles.model import Chunked, Compressed, Cross, Full, Indexer, Latent, LayerGroup, Model, Sliding

@@ -16,6 +16,7 @@ from kvcalc.profiles.model import Model
 P = TypeVar("P", bound=Profile)
 
 MODELS = "model_profiles"
+SUFFIXES = (".yaml", ".yml")  # what ends like this is a path, not a name
 FOLDERS: dict[type[Profile], str] = {
     Model: MODELS,
     Accelerator: "hardware_profiles/accelerators",
@@ -72,7 +73,7 @@ def _files(kind: type[Profile]) -> dict[str, Path]:
 
 def _find(kind: type[P], reference: str) -> Path | None:
     """The file of a profile: a path as it is given, else a name, the user's own folder first."""
-    if reference.endswith((".yaml", ".yml")):
+    if reference.endswith(SUFFIXES):
         return Path(reference)
     for root in (personal(), shipped()):
         path = root / FOLDERS[kind] / f"{reference}.yaml"
@@ -156,18 +157,66 @@ def curves(accelerator: str) -> Curves | None:
 
 def machine(reference: str) -> Machine:
     """A node by name or path, with its accelerator and its tiers as the node has them."""
-    found = _get(Node, reference)
-    return assemble(found)
+    node = _get(Node, reference)
+    beside = Path(reference).parent if reference.endswith(SUFFIXES) else None
+    gpu = _get(Accelerator, _beside(node.accelerator, beside))
+    return Machine(node, gpu, tuple(_on_node(each, beside) for each in node.tiers))
 
 
-def assemble(node: Node) -> Machine:
-    """A node with the profiles it names. Raises UserError where one is missing."""
-    return Machine(node, _get(Accelerator, node.accelerator), tuple(_on_node(each) for each in node.tiers))
+def _beside(reference: str, folder: Path | None) -> str:
+    """A path in a node's file counts from that file's folder."""
+    return str(folder / reference) if folder and reference.endswith(SUFFIXES) else reference
 
 
-def _on_node(use: NodeTier) -> Tier:
+HARDWARE: dict[str, type[Profile]] = {
+    "node": Node,
+    "tier": Tier,
+    "accelerator": Accelerator,
+    "engine": Engine,
+    "fit": Fit,
+    "curves": Curves,
+}
+
+
+def all_hardware() -> list[tuple[str, Profile]]:
+    """Every hardware profile with the word for its kind."""
+    return [(word, _get(kind, name)) for word, kind in HARDWARE.items() for name in names(kind)]
+
+
+def hardware(reference: str) -> Profile:
+    """Any hardware profile by name or path, nodes first. Raises UserError, with the closest name of any kind."""
+    if reference.endswith(SUFFIXES):
+        return check(Path(reference), HARDWARE)
+    for kind in HARDWARE.values():
+        path = _find(kind, reference)
+        if path:
+            return _load(kind, path)
+    hint = closest(reference, [name for kind in HARDWARE.values() for name in names(kind)])
+    more = f"did you mean {hint!r}?" if hint else "'kvcalc hardware list' lists them"
+    raise UserError(f"no hardware {reference!r}; {more}")
+
+
+def check(path: Path, kinds: dict[str, type[Profile]]) -> Profile:
+    """The profile in a file of one of these kinds, with everything that it names. Raises UserError."""
+    from kvcalc.profiles import documents
+
+    document = documents.read(path)
+    word = document.get("kind") if isinstance(document, dict) else None
+    if len(kinds) == 1:
+        (kind,) = kinds.values()
+    elif word in kinds:
+        kind = kinds[word]
+    else:
+        raise UserError(f"{path}: kind: {word!r} is not a kind of profile; one of {', '.join(kinds)}")
+    profile = documents.load(kind, path)
+    if isinstance(profile, Node):
+        machine(str(path))
+    return profile
+
+
+def _on_node(use: NodeTier, beside: Path | None) -> Tier:
     """The tier profile with what this node changes."""
-    base = tier(use.tier)
+    base = tier(_beside(use.tier, beside))
     read, write = base.read, base.write
     return replace(
         base,

@@ -83,8 +83,8 @@ class Tagged:
 class Reads:
     """A figure, or a range of figures, as text with a unit and the key of its source: `55 GB/s [nvbandwidth]`."""
 
-    def __init__(self, read: Callable[[str], float], example: str, ranged: bool = False) -> None:
-        self.read, self.example, self.ranged = read, example, ranged
+    def __init__(self, read: Callable[[str], float], unit: str, example: str, ranged: bool = False) -> None:
+        self.read, self.unit, self.example, self.ranged = read, unit, example, ranged
 
     def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:
         """A plain function: the text, its unit and its source are checked in one place."""
@@ -173,15 +173,15 @@ Switch = Annotated[bool, Flag()]
 Word = Annotated[str, Text()]
 Name = Annotated[str, Text(r"^[a-z0-9][a-z0-9.+-]*$")]
 
-Size = Annotated[Figure, Reads(_positive(units.size), "80 GB")]
-Time = Annotated[Figure, Reads(units.seconds, "3.5 us")]
-Rate = Annotated[Figure, Reads(_positive(units.rate), "63 GB/s")]
-Compute = Annotated[Figure, Reads(_positive(units.compute), "989.4 TFLOP/s")]
-TokenRate = Annotated[Figure, Reads(_positive(units.token_rate), "50000 tok/s")]
-Percent = Annotated[Figure, Reads(units.percent, "14 %")]
-Number = Annotated[Figure, Reads(units.number, "0.4")]
-TimeRange = Annotated[Range, Reads(units.seconds, "10 us", ranged=True)]
-RateRange = Annotated[Range, Reads(_positive(units.rate), "55 GB/s", ranged=True)]
+Size = Annotated[Figure, Reads(_positive(units.size), "B", "80 GB")]
+Time = Annotated[Figure, Reads(units.seconds, "s", "3.5 us")]
+Rate = Annotated[Figure, Reads(_positive(units.rate), "B/s", "63 GB/s")]
+Compute = Annotated[Figure, Reads(_positive(units.compute), "FLOP/s", "989.4 TFLOP/s")]
+TokenRate = Annotated[Figure, Reads(_positive(units.token_rate), "tok/s", "50000 tok/s")]
+Percent = Annotated[Figure, Reads(units.percent, "%", "14 %")]
+Number = Annotated[Figure, Reads(units.number, "", "0.4")]
+TimeRange = Annotated[Range, Reads(units.seconds, "s", "10 us", ranged=True)]
+RateRange = Annotated[Range, Reads(_positive(units.rate), "B/s", "55 GB/s", ranged=True)]
 Cited = Annotated[Source, Cites()]
 Points = Annotated[dict[Count, Annotated[float, Seconds()]], NotEmpty()]  # tokens -> time
 

@@ -72,7 +72,9 @@ class Indexer:
     heads: Count
     width: Count  # index_head_dim
     query_rank: Count  # its queries come from the latent query
-    stored: Literal["scaled-fp8", "as-kv"]  # one byte an element and a 4-byte scale whatever the KV format, or as the KV
+    stored: Literal[
+        "scaled-fp8", "as-kv"
+    ]  # one byte an element and a 4-byte scale whatever the KV format, or as the KV
 
 
 @part

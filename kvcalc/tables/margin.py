@@ -135,9 +135,7 @@ def _paths(results: Sequence[Margin]) -> Table:
         Column("Fetch wins", "crossovers"),
         Column("Split", "split_s", number=True),
     )
-    rows = tuple(
-        (*_node(result, results), *_row(path)) for result in results for path in result.paths
-    )
+    rows = tuple((*_node(result, results), *_row(path)) for result in results for path in result.paths)
     return Table("Verdicts", columns, rows)
 
 
