@@ -1,0 +1,29 @@
+.PHONY: check format lint types test benchmark schemas fit
+
+PYTHON ?= python
+
+check: lint types test
+
+format:
+	$(PYTHON) -m ruff format .
+	$(PYTHON) -m ruff check --fix .
+
+lint:
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m ruff check .
+
+types:
+	$(PYTHON) -m mypy
+
+test:
+	$(PYTHON) -m pytest -q
+
+benchmark:
+	$(PYTHON) benchmarks/start.py
+
+schemas:
+	$(PYTHON) scripts/write_schemas.py
+
+fit:
+	$(PYTHON) scripts/fit_prefill.py
+	$(PYTHON) scripts/write_curves.py

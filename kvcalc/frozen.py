@@ -43,7 +43,7 @@ def __init__(self: Any, *given: object, **named: object) -> None:
         raise TypeError(f"{type(self).__name__} has no {next(iter(named))!r}, or has it twice")
 
 
-def __setattr__(self: object, name: str, value: object) -> None:
+def __setattr__(self: object, name: str, _: object) -> None:
     raise AttributeError(f"{type(self).__name__} is frozen: {name!r} can't be set")
 
 

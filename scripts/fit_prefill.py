@@ -10,7 +10,7 @@ reference rows alone can't tell them apart. Takes about ten minutes, most of it 
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from pathlib import Path
 
@@ -89,7 +89,7 @@ BOUNDS = {"spare_heads": (0.02, 4.0), **dict.fromkeys(("link_2", "link_4", "link
 
 def fitted(family: Family, values: Values, bands: Bands) -> Fit:
     """The profile that these values make; those of engines together end in 'any'."""
-    return Fit.model_construct(
+    return Fit(
         kind="fit",
         name=family.name,
         title=f"Prefill constants of {family.title}",
@@ -106,9 +106,9 @@ def _constants(family: Family, values: Values, engines: Iterable[str]) -> Consta
     def rate(name: str) -> Figure | None:
         return figure(values[name]) if name in values else None
 
-    return Constants.model_construct(
+    return Constants(
         launch=figure(values["launch"]),
-        gemm=Rates.model_construct(bf16=rate("gemm bf16"), fp8=rate("gemm fp8"), nvfp4=rate("gemm nvfp4"), mxfp4=None),
+        gemm=Rates(bf16=rate("gemm bf16"), fp8=rate("gemm fp8"), nvfp4=rate("gemm nvfp4"), mxfp4=None),
         link_2=figure(values.get("link_2", 1.0)),
         link_4=figure(values.get("link_4", 1.0)),
         link_8=figure(values.get("link_8", 1.0)),
@@ -121,17 +121,17 @@ def _constants(family: Family, values: Values, engines: Iterable[str]) -> Consta
 def _engine(family: Family, values: Values, engine: str) -> EngineConstants:
     experts = {name: values.get(f"experts {name} {engine}") for name in ("bf16", "fp8", "mxfp4", "nvfp4")}
     kv8 = values.get(f"kv8 {engine}")
-    return EngineConstants.model_construct(
+    return EngineConstants(
         attention_kv16=figure(values[f"kv16 {engine}"]),
         attention_kv8=None if kv8 is None else figure(kv8),
         all_reduce=figure(values.get(f"reduce {engine}", 0.0)),
-        experts=Rates.model_construct(**{name: value and figure(value) for name, value in experts.items()}),
+        experts=Rates(**{name: figure(value) for name, value in experts.items() if value}),
         sparse_launch=figure(SPARSE_LAUNCH[engine]),
         latent_absorbed=engine in family.absorbed,
     )
 
 
-NO_BANDS = Bands.model_construct(**dict.fromkeys(Bands.model_fields, figure(0.0)))
+NO_BANDS = Bands(**dict.fromkeys((field.name for field in fields(Bands)), figure(0.0)))
 
 
 def fit(family: Family, rows: Sequence[Row], named: bool) -> Values:
@@ -164,11 +164,11 @@ def _solve(family: Family, rows: Sequence[Row], start: Values, held: Values, nam
     def residual(logs: np.ndarray) -> np.ndarray:
         made = fitted(family, held | dict(zip(names, np.exp(logs), strict=True)), NO_BANDS)
         off = np.log([row.predict(made, named) for row in rows]) - measured
-        return weights * (off if named else off * np.sqrt(1 + (off / SPREAD) ** 2))
+        return np.asarray(weights * (off if named else off * np.sqrt(1 + (off / SPREAD) ** 2)))
 
     low, high = zip(*(BOUNDS.get(name, (1e-7, 4.0)) for name in names), strict=True)
-    loss = {"loss": "soft_l1", "f_scale": 0.08} if named else {}
-    found = least_squares(residual, np.log(list(start.values())), bounds=(np.log(low), np.log(high)), **loss)
+    begin, bounds = np.log(list(start.values())), (np.log(low), np.log(high))
+    found = least_squares(residual, begin, bounds=bounds, loss="soft_l1" if named else "linear", f_scale=0.08)
     return {name: float(f"{value:.3g}") for name, value in zip(names, np.exp(found.x), strict=True)}
 
 
@@ -264,15 +264,13 @@ def main() -> None:
     for family in FAMILIES:
         used = [row for row in of(family, rows) if not row.held_out]
         named, unnamed = fit(family, used, named=True), fit(family, used, named=False)
-        made[family.name] = fitted(family, named, NO_BANDS).model_copy(
-            update={"any": fitted(family, unnamed, NO_BANDS).any}
-        )
+        made[family.name] = replace(fitted(family, named, NO_BANDS), any=fitted(family, unnamed, NO_BANDS).any)
     strangers = without_gpu(rows, made)
     stranger = float(np.ceil(100 * np.quantile(abs(np.concatenate(list(strangers.values()))), 0.9))) / 100
-    unseen = NO_BANDS.model_copy(update={"untested": figure(stranger), "live": live(made["hopper"])})
+    unseen = replace(NO_BANDS, untested=figure(stranger), live=live(made["hopper"]))
     for family in FAMILIES:
         fit_of = made[family.name]
-        made[family.name] = fit_of.model_copy(update={"bands": bands(family, rows, fit_of, unseen)})
+        made[family.name] = replace(fit_of, bands=bands(family, rows, fit_of, unseen))
         files.write(ROOT / "hardware_profiles/fits" / f"{family.name}.yaml", profile(made[family.name]))
     files.write(ROOT / "hardware_profiles/fits/cdna3.yaml", profile(borrowed(made["hopper"])))
     left_out = {family.name: without_model(family, rows) for family in FAMILIES[:2]}

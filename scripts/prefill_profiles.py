@@ -1,12 +1,11 @@
 """A fit as the text of its profile, and constants borrowed for GPUs that no row was measured on."""
 
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
 from datetime import date
 
-from pydantic import BaseModel
-
 from kvcalc import units
-from kvcalc.profiles.hardware import Fit
+from kvcalc.profiles.hardware import Constants, Fit
 from kvcalc.profiles.sources import Figure, Source
 
 UNITS = {
@@ -27,25 +26,25 @@ ALL_REDUCE = Source(
     address="stas00/ml-engineering@744d01e:network/README.md",
     basis="measured",
     checked=date(2026, 11, 29),
-    note="Arithmetic: of 448 GB/s, seven links of 64. Over 4 GPUs three of the seven links serve, at the same fraction.",
+    note="Arithmetic: of 448 GB/s, seven links of 64. Over 4 GPUs three of the seven links serve, as well used.",
 )
 
 
 def borrowed(hopper: Fit) -> Fit:
     """Hopper's constants for AMD's GPUs, with the GPU links held to measured all-reduces."""
 
-    def links(fraction: float) -> Figure:
-        return Figure(fraction, ALL_REDUCE)
+    def held(constants: Constants) -> Constants:
+        links = (48 / 448, 313 / 448 * 3 / 7, 313 / 448)
+        two, four, eight = (Figure(fraction, ALL_REDUCE) for fraction in links)
+        return replace(constants, link_2=two, link_4=four, link_8=eight)
 
-    held = {"link_2": links(48 / 448), "link_4": links(313 / 448 * 3 / 7), "link_8": links(313 / 448)}
-    return hopper.model_copy(
-        update={
-            "name": "cdna3",
-            "title": "Prefill constants borrowed for CDNA: Hopper's, with AMD's GPU links",
-            "notes": ("No prefill of these GPUs was fitted. Where a measured GEMM rate is known, it caps the GEMMs.",),
-            "named": hopper.named.model_copy(update=held),
-            "any": hopper.any.model_copy(update=held),
-        }
+    return replace(
+        hopper,
+        name="cdna3",
+        title="Prefill constants borrowed for CDNA: Hopper's, with AMD's GPU links",
+        notes=("No prefill of these GPUs was fitted. Where a measured GEMM rate is known, it caps the GEMMs.",),
+        named=held(hopper.named),
+        any=held(hopper.any),
     )
 
 
@@ -75,25 +74,23 @@ def _key(source: Source) -> str:
 def _figures(part: object) -> Iterator[Figure]:
     if isinstance(part, Figure):
         yield part
-    elif isinstance(part, BaseModel):
-        for name in type(part).model_fields:
-            yield from _figures(getattr(part, name))
+    elif is_dataclass(part):
+        for field in fields(part):
+            yield from _figures(getattr(part, field.name))
     elif isinstance(part, dict):
         for each in part.values():
             yield from _figures(each)
 
 
-def _block(part: BaseModel | dict[str, object], keys: dict[Source, str], indent: str) -> Iterator[str]:
-    named = (
-        part.items() if isinstance(part, dict) else ((name, getattr(part, name)) for name in type(part).model_fields)
-    )
+def _block(part: object, keys: dict[Source, str], indent: str) -> Iterator[str]:
+    named = part.items() if isinstance(part, dict) else vars(part).items()
     for name, value in named:
         if isinstance(value, Figure):
             yield f"{indent}{name}: {_text(name, value.value)} [{keys[value.source]}]"
         elif isinstance(value, bool):
             if value:
                 yield f"{indent}{name}: true"
-        elif isinstance(value, BaseModel | dict):
+        elif isinstance(value, dict) or is_dataclass(value):
             yield f"{indent}{name}:"
             yield from _block(value, keys, indent + "  ")
 

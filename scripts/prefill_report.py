@@ -116,27 +116,25 @@ def _reference(judged: Judged) -> str:
 
 
 def _held_out(judged: Judged) -> str:
+    classes: dict[str, tuple[Keep, bool]] = {
+        "dense": (_usual, True),
+        "dense, engine not named": (_usual, False),
+        f"fewer than {SHORT:,} new tokens": (lambda row: row.new < SHORT and not row.experts, True),
+        "dense below 5e9 parameters": (lambda row: row.small and row.new >= SHORT, True),
+        "experts": (lambda row: row.experts and not row.sparse, True),
+        "sparse attention": (lambda row: row.sparse, True),
+    }
     lines = []
-    for name, fit in judged.fits.items():
-        mine: Keep = lambda row, name=name: row.held_out and accelerator(row.accelerator).fit == name  # type: ignore[misc]
-        dense: Keep = lambda row, mine=mine: mine(row) and not row.experts and not row.small and row.new >= SHORT  # type: ignore[misc]
-        lines += [
-            _line(judged, f"{name}: dense", dense),
-            _line(judged, f"{name}: dense, engine not named", dense, named=False),
-            _line(
-                judged,
-                f"{name}: fewer than {SHORT:,} new tokens",
-                lambda row, mine=mine: mine(row) and row.new < SHORT and not row.experts,
-            ),  # type: ignore[misc]
-            _line(
-                judged,
-                f"{name}: dense below 5e9 parameters",
-                lambda row, mine=mine: mine(row) and row.small and row.new >= SHORT,
-            ),  # type: ignore[misc]
-            _line(judged, f"{name}: experts", lambda row, mine=mine: mine(row) and row.experts and not row.sparse),  # type: ignore[misc]
-            _line(judged, f"{name}: sparse attention", lambda row, mine=mine: mine(row) and row.sparse),  # type: ignore[misc]
-        ]
-    return table(HEAD, filter(None, lines))
+    for family in judged.fits:
+        mine = [row for row in judged.rows if row.held_out and accelerator(row.accelerator).fit == family]
+        for label, (keep, named) in classes.items():
+            found = _errors([row for row in mine if keep(row)], judged.fits[family], named)
+            lines += [[f"{family}: {label}", *_cells(found)]] if len(found) else []
+    return table(HEAD, lines)
+
+
+def _usual(row: Row) -> bool:
+    return not row.experts and not row.small and row.new >= SHORT
 
 
 def _left_out(judged: Judged) -> str:
@@ -166,7 +164,7 @@ def _published(judged: Judged) -> str:
             times.append(f"{1e3 * seconds:.0f} ms ({100 * (1e3 * seconds / case['value'] - 1):+.1f} %)")
         lines.append((f"{model} on {gpu}, {case['seq_len']:,} tokens", f"{case['value']} ms", *times))
     note = (
-        "Llama-3.1-8B: vLLM blog, 2026-01-08, figure 1 (read off the chart, +-2 %). gpt-oss-120b: llm-d, 2026-08-15; the\n"
-        "post names neither engine version nor split, one GPU is assumed.\n\n"
+        "Llama-3.1-8B: vLLM blog, 2026-01-08, figure 1 (read off the chart, +-2 %). gpt-oss-120b: llm-d, 2026-08-15;\n"
+        "the post names neither engine version nor split, one GPU is assumed.\n\n"
     )
     return note + table(("", "measured", "vllm", "engine not named"), lines)

@@ -21,7 +21,7 @@ def assumptions(setting: Setting) -> tuple[Assumption, ...]:
         *_namesake(setting),
         *_recompute(setting),
         *(_tier(tier) for tier in setting.tiers),
-        _links(setting),
+        *_links(setting),
         *_staging(setting),
         _copies(setting),
         *_engine(setting),
@@ -45,7 +45,7 @@ def _namesake(setting: Setting) -> Iterator[Assumption]:
 def _recompute(setting: Setting) -> Iterator[Assumption]:
     way = setting.ways.chosen
     shorter, longer = way.band(setting.tokens)
-    band = f", {-100 * shorter:+.0f} to {100 * longer:+.0f} %" if longer else ""
+    band = f", {-100 * shorter:.0f} to {100 * longer:+.0f} %" if longer else ""
     text = f"Recompute time: {way.title}, {setting.weights} weights, TP {setting.tp}{band}"
     if isinstance(way, Measured) and not way.covers(setting.tokens + setting.options.new):
         text += "; the length is outside what was measured"
@@ -75,15 +75,17 @@ def _range(figures: Range, unit: str) -> str:
     return usual if low == high else f"{usual} ({low} to {high})"
 
 
-def _links(setting: Setting) -> Assumption:
+def _links(setting: Setting) -> Iterator[Assumption]:
+    if setting.tp == 1:
+        return
     text = "One link: everything crosses it and the GPUs pass it on among themselves while it loads, at no cost"
-    if setting.tp > 1:
-        text += f". All links: each of {setting.tp} ranks loads its own part over its own link"
+    if any(path.links > 1 for path in setting.paths):
+        text += f". More links: each of {setting.tp} ranks loads its own part over its own link"
         if setting.engine.replicas == "broadcast":
             text += "; ranks that hold the same bytes share them where that is quicker"
         else:
             text += ", also where ranks hold the same bytes"
-    return Assumption(text)
+    yield Assumption(text)
 
 
 def _staging(setting: Setting) -> Iterator[Assumption]:

@@ -112,6 +112,8 @@ def _alternative(way: Way, setting: Setting) -> Alternative:
 
 def _terms(way: Way, setting: Setting) -> tuple[Term, ...]:
     """The summands of the prefix's prefill, where a model gives them."""
+    if setting.options.new:
+        return ()
     if isinstance(way, Prefill):
         return way.terms(setting.tokens)
     if isinstance(way, Measured) and way.model is not None:

@@ -79,12 +79,15 @@ def _by_tier(chosen: tuple[Tier, ...], given: Mapping[str, float], option: str) 
 
 
 def _with(tier: Tier, bandwidth: float | None, latency: float | None) -> Tier:
-    read = tier.read
+    read, ceiling = tier.read, tier.node_ceiling
     if bandwidth is not None:
-        read = replace(read, bandwidth=_given(bandwidth, f"--bandwidth {tier.name}={units.exact(bandwidth, 'B/s')}"))
+        asked = _given(bandwidth, f"--bandwidth {tier.name}={units.exact(bandwidth, 'B/s')}")
+        read = replace(read, bandwidth=asked)
+        if ceiling and ceiling.typical.value < bandwidth:
+            ceiling = asked  # one link carries what it is said to carry
     if latency is not None:
         read = replace(read, latency=_given(latency, f"--latency {tier.name}={units.exact(latency, 's')}"))
-    return replace(tier, read=read)
+    return replace(tier, read=read, node_ceiling=ceiling)
 
 
 def _given(value: float, option: str) -> Range:
@@ -115,10 +118,9 @@ class Way:
 
     def route(self, links: int, corner: Corner) -> Route:
         """The hops over so many of the tier's links."""
-        shares = self.engine.replicas == "broadcast"
-        hops, latency = [_hop(self.tier, links, shares, corner)], _latency(self.tier, corner)
+        hops, latency = [_hop(self.tier, links, self.engine, corner)], _latency(self.tier, corner)
         if self.tier.staging and self.host is not None:
-            hops.append(_hop(self.host, available(self.host, self.tp), shares, corner))
+            hops.append(_hop(self.host, available(self.host, self.tp), self.engine, corner))
             latency += _latency(self.host, corner)
         fixed = self.engine.fixed.value if self.engine.fixed else 0.0
         per_token = self.engine.per_token.value if self.engine.per_token else 0.0
@@ -142,10 +144,11 @@ def _links(tier: Tier, tp: int, asked: int | Literal["all"] | None) -> list[int]
     return [most if asked == "all" else min(asked, most)]
 
 
-def _hop(tier: Tier, links: int, shares: bool, corner: Corner) -> Hop:
-    per_copy = tier.read.per_copy.value if tier.read.per_copy else 0.0
+def _hop(tier: Tier, links: int, engine: Engine, corner: Corner) -> Hop:
+    cost = engine.per_copy if engine.per_copy and tier.medium == "dram" else tier.read.per_copy
+    per_copy = cost.value if cost else 0.0
     ceiling = tier.node_ceiling.at(corner) if tier.node_ceiling else None
-    return Hop(tier.read.bandwidth.at(corner), per_copy, ceiling, links, shares)
+    return Hop(tier.read.bandwidth.at(corner), per_copy, ceiling, links, engine.replicas == "broadcast")
 
 
 def _latency(tier: Tier, corner: Corner) -> float:

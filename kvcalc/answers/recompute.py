@@ -107,9 +107,8 @@ def _own(job: Job) -> tuple[list[Way], tuple[str, ...]]:
             rate = entry.rate
             found.append(recompute.Stated("rate in the node profile", rate.value, rate.source.basis, (rate.source,)))
             caveats += [entry.caveat] if entry.caveat else []
-    for entry in measured.curves if measured else ():
-        if _fits(entry, job):
-            found.append(_curve(entry, job, live=measured.live.value if measured else 0.0))
+    if measured:
+        found += [_curve(entry, job, live=measured.live.value) for entry in measured.curves if _fits(entry, job)]
     return found, tuple(caveats)
 
 

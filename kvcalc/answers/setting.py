@@ -12,7 +12,7 @@ from kvcalc.physics.transfer import Loads, Pages
 from kvcalc.profiles import catalog
 from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.hardware import Engine, Tier
-from kvcalc.profiles.model import Latent, Model
+from kvcalc.profiles.model import Model
 
 
 @frozen
@@ -88,7 +88,7 @@ def _split(model: Model, machine: Machine, options: Options) -> int:
     if tp > gpus:
         raise UserError(f"{machine.name!r} has {units.count(gpus)} GPUs, not {tp}; use --tp {gpus} or less")
     kv.check_split(model, tp)
-    if options.links not in (None, "all") and options.links > tp:
+    if isinstance(options.links, int) and options.links > tp:
         raise UserError(f"at TP {tp} at most {tp} links are used, not {options.links}; use --links {tp} or all")
     return tp
 

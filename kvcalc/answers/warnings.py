@@ -61,8 +61,8 @@ def _directions(setting: Setting) -> Iterator[str]:
         if asked and tier.line_rate and asked > 1.01 * tier.line_rate.value:
             limit = units.short(tier.line_rate.value, "B/s")
             yield (
-                f"{tier.name}: {units.short(asked, 'B/s')} is more than one direction of {tier.path} carries ({limit}); "
-                "datasheets often print both directions added"
+                f"{tier.name}: {units.short(asked, 'B/s')} is more than one direction of {tier.path} carries "
+                f"({limit}); datasheets often print both directions added"
             )
 
 

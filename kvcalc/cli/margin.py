@@ -103,5 +103,5 @@ def _code(results: list[Margin], fail_if: str | None) -> int:
     """3 if the best verdict of some tier is as bad as `fail_if`, or worse."""
     if fail_if is None:
         return 0
-    bad = BEST_FIRST[BEST_FIRST.index(fail_if) :]  # type: ignore[arg-type]
+    bad = BEST_FIRST[BEST_FIRST.index(fail_if) :]
     return 3 if any(path.verdict in bad for result in results for path in result.paths) else 0

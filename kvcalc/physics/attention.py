@@ -78,7 +78,7 @@ def _of(group: LayerGroup, absorbed: bool) -> Iterator[Attention]:
             yield Attention("index", "index", group.layers, group.heads, group.width)
         case Compressed():
             yield from _compressed(group)
-        case Recurrent():  # a state is read and updated at every token: 2 x 2 x key x value FLOPs a head, twice in chunks
+        case Recurrent():  # every token reads and updates the state: 4 x key x value FLOPs a head, twice in chunks
             width = 4 * group.key_width * group.value_width
             yield Attention(group.rule, "state", group.layers, group.heads, width, constant=1)
         case Stateless():

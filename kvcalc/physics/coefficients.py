@@ -114,7 +114,7 @@ def _experts(shape: Shape, gpus: Gpus, weights: str) -> float:
     routed = shape.parameters.routed
     if not routed:
         return 0.0
-    busiest = gpus.tp**gpus.fit.form.imbalance.value
+    busiest: float = gpus.tp**gpus.fit.form.imbalance.value
     rate = gpus.tp * gpus.gpu.peak.bf16.value * _rate(gpus.of_engine.experts, weights).value
     return 2 * routed * busiest / rate
 

@@ -9,7 +9,7 @@ Verdict = Literal["restore", "marginal", "recompute"]
 Times = Callable[[int], float]  # seconds for a prefix of so many tokens
 
 BEST_FIRST: tuple[Verdict, ...] = ("restore", "marginal", "recompute")
-FINE = 4000  # a prefix is split at one of so many places, or at any token of a shorter one
+FINE = 1000  # a prefix is split at one of so many places, or at any token of a shorter one
 LONGEST = 10_000_000  # tokens; as far as crossovers are looked for
 
 

@@ -1,8 +1,8 @@
 """How many bytes an engine stores for a vector, by element format.
 
-Sizes of quantised formats include their scales: vLLM 0.33 `torch_utils.py` and `triton_attn.py` (nvfp4, per-token-head),
-SGLang 0.5.23 `pool_configurator.py` (mxfp8, fp4), llama.cpp block sizes (q8_0, q4_0), vLLM `deepseek_v2.py` and
-`deepseek_v4/attention.py` (ds_mla).
+Sizes of quantised formats include their scales. Sources: vLLM 0.33 `torch_utils.py` and `triton_attn.py` (nvfp4,
+per-token-head), SGLang 0.5.23 `pool_configurator.py` (mxfp8, fp4), llama.cpp block sizes (q8_0, q4_0), vLLM
+`deepseek_v2.py` and `deepseek_v4/attention.py` (ds_mla).
 """
 
 from kvcalc.errors import UserError
@@ -12,7 +12,7 @@ from kvcalc.profiles.model import Compressed, Indexer, Latent, Model
 
 @frozen
 class Format:
-    """A vector is cut into blocks of `block` elements, each stored in `block_bytes`; a head's vector adds `scale_bytes`."""
+    """A vector is cut into blocks of `block` elements of `block_bytes` each; a head's vector adds `scale_bytes`."""
 
     name: str
     block: int

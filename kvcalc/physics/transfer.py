@@ -1,8 +1,11 @@
 """How long a restore takes: links and what they share, copies, hops on the way, and what an engine adds.
 
-A hop has `links` equal links side by side. A link that carries `b` bytes in `c` copies takes `c*per_copy + b/B`, where B
-is the least of its own bandwidth and its share of the hop's ceiling. Where hops are pipelined the slowest decides; otherwise their times add.
+A hop has `links` equal links side by side. A link that carries `b` bytes in `c` copies takes `c*per_copy + b/B`, where
+B is the least of its own bandwidth and its share of the hop's ceiling. Where hops are pipelined the slowest decides;
+otherwise their times add.
 """
+
+from functools import cached_property
 
 from kvcalc.frozen import frozen
 from kvcalc.physics import kv as sizes
@@ -62,11 +65,23 @@ class Hop:
         moved, copies = load.on_link(links)
         return copies * self.per_copy + moved / self.rate(links)
 
+    @cached_property
+    def _together(self) -> float:
+        """Bytes/s of one link when all are busy."""
+        return self.rate(self.links)
+
+    def quickest(self, load: Load) -> float:
+        """Seconds over as many links as carry the load quickest."""
+        if self.broadcast and load.shards < self.links:
+            return self.seconds(load, self.busy(load))
+        moved, copies = load.on_link(self.links)
+        return copies * self.per_copy + moved / self._together
+
     def busy(self, load: Load) -> int:
         """How many links carry the load quickest: all, unless ranks hold the same bytes and may share them."""
         if not self.broadcast or load.shards >= self.links:
             return self.links
-        return min(range(self.links, 0, -1), key=lambda links: self.seconds(load, links))
+        return min(range(1, self.links + 1), key=lambda links: self.seconds(load, links))
 
     def carry(self, load: Load) -> "Carried":
         """The quickest way over this hop."""
@@ -119,11 +134,8 @@ class Route:
 
     def seconds(self, load: Load) -> float:
         """Time to restore `load`: latency, then the slowest hop or all hops in turn, then the engine."""
-        waiting = self._waiting(load)
-        if len(self.hops) == 1:
-            return waiting + self.hops[0].seconds(load, self.hops[0].busy(load))
-        hops = [hop.seconds(load, hop.busy(load)) for hop in self.hops]
-        return waiting + (max(hops) if self.pipelined else sum(hops))
+        hops = [hop.quickest(load) for hop in self.hops]
+        return self._waiting(load) + (max(hops) if self.pipelined else sum(hops))
 
     def _waiting(self, load: Load) -> float:
         return self.latency + self.overhead.seconds(load.tokens)

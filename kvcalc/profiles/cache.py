@@ -6,12 +6,12 @@ that read it; when any of them changes it is read again. A folder that can't be 
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date
 from functools import cache as once
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 from zlib import crc32
 
 from kvcalc import files
@@ -24,7 +24,12 @@ from kvcalc.profiles.sources import Source
 P = TypeVar("P", bound=kinds.Profile)
 
 _CODE = (kinds, hardware, model, origins)
-_CLASSES = {name: found for module in _CODE for name, found in vars(module).items() if is_dataclass(found)}
+_CLASSES: dict[str, Callable[..., object]] = {
+    name: found
+    for module in _CODE
+    for name, found in vars(module).items()
+    if isinstance(found, type) and is_dataclass(found)
+}
 
 
 def load(kind: type[P], path: Path) -> P:
@@ -35,8 +40,7 @@ def load(kind: type[P], path: Path) -> P:
     try:
         found = json.loads(kept.read_bytes())
         if found["stamp"] == stamp:
-            sources = [_unpacked(each, ()) for each in found["sources"]]
-            return _unpacked(found["profile"], sources)  # type: ignore[return-value]
+            return cast(P, _unpacked(found["profile"], [_unpacked(each, ()) for each in found["sources"]]))
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         pass  # not kept yet, or not by this version
     from kvcalc.profiles import documents

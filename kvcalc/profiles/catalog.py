@@ -1,10 +1,11 @@
 """Profiles by name or path: shipped ones, and those in the user's own folder, which come first."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache as once
 from pathlib import Path
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
@@ -14,6 +15,14 @@ from kvcalc.profiles.hardware import Accelerator, Curves, Engine, Fit, Node, Nod
 from kvcalc.profiles.model import Model
 
 P = TypeVar("P", bound=Profile)
+R = TypeVar("R")
+Q = ParamSpec("Q")
+
+
+def _once(make: Callable[Q, R]) -> Callable[Q, R]:
+    """Remember what was made for the same arguments, types kept."""
+    return once(make)  # type: ignore[return-value]
+
 
 MODELS = "model_profiles"
 SUFFIXES = (".yaml", ".yml")  # what ends like this is a path, not a name
@@ -82,7 +91,7 @@ def _find(kind: type[P], reference: str) -> Path | None:
     return None
 
 
-@once
+@_once
 def _get(kind: type[P], reference: str) -> P:
     path = _find(kind, reference)
     if path is None:
@@ -90,7 +99,7 @@ def _get(kind: type[P], reference: str) -> P:
     return _load(kind, path)
 
 
-@once
+@_once
 def _load(kind: type[P], path: Path) -> P:
     return cache.load(kind, path)
 

@@ -102,7 +102,7 @@ class Reads:
         return {"anyOf": [text, three]}
 
     def _figure(self, raw: object, info: "ValidationInfo") -> Figure:
-        return raw if isinstance(raw, Figure) else figure(raw, info.context, self.read)
+        return raw if isinstance(raw, Figure) else figure(raw, _context(info), self.read)
 
     def _range(self, raw: object, info: "ValidationInfo") -> Range:
         if isinstance(raw, Range):
@@ -119,6 +119,12 @@ class Reads:
         return Range(low, typical, high)
 
 
+def _context(info: "ValidationInfo") -> Context:
+    """The sources of the profile being read; without one there are none."""
+    found = info.context
+    return found if isinstance(found, Context) else Context({})
+
+
 class Cites:
     """The key of a source."""
 
@@ -133,8 +139,7 @@ class Cites:
         return {"type": "string", "description": "a key listed under sources"}
 
     def _cited(self, raw: object, info: "ValidationInfo") -> Source:
-        context: Context | None = info.context
-        return raw if isinstance(raw, Source) or context is None else context.cite(raw)
+        return raw if isinstance(raw, Source) else _context(info).cite(raw)
 
 
 class Seconds:

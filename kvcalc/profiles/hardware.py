@@ -146,6 +146,7 @@ class Engine(Profile):
     latent_layout: Layout | None = None  # where latent caches are laid out otherwise
     fixed: Time | None = None  # once a restore; None is unknown, not zero
     per_token: Time | None = None
+    per_copy: Time | None = None  # of copies from DRAM; None: as the tier has it
     replicas: Literal["broadcast", "each-rank"]  # how ranks that hold the same bytes get them
     prefill: Literal["any", "vllm", "sglang", "trtllm"]  # whose prefill constants and curves serve
 

@@ -3,9 +3,12 @@
 import re
 from collections.abc import Callable
 from io import StringIO
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kvcalc.tables.page import Lines, Page, Table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 _TOGETHER = re.compile(r"[\d.,]+ (?:[kMGT]?i?B(?:/s)?|[mu]?s|tok/s)(?!\w)|\S+")  # a number and its unit, or a word
 STYLES = {"restore": "green", "marginal": "yellow", "recompute": "red"}
@@ -13,7 +16,7 @@ STYLES = {"restore": "green", "marginal": "yellow", "recompute": "red"}
 
 def render(page: Page, width: int, colour: bool) -> str:
     """The page as lines of at most `width` columns, where no single word is longer."""
-    from rich.console import Console, Group
+    from rich.console import Console
     from rich.text import Text
 
     stream = StringIO()
@@ -26,11 +29,11 @@ def render(page: Page, width: int, colour: bool) -> str:
     for block in page.blocks:
         console.print()
         console.print(Text(block.title, style="bold"))
-        console.print(Group(*([_table(block, width)] if isinstance(block, Table) else _lines(block))))
+        console.print(_table(block, width) if isinstance(block, Table) else _lines(block))
     return "\n".join(line.rstrip() for line in stream.getvalue().split("\n"))
 
 
-def _lines(block: Lines) -> list[object]:
+def _lines(block: Lines) -> "RenderableType":
     from rich.padding import Padding
     from rich.table import Table as Grid
     from rich.text import Text
@@ -40,10 +43,10 @@ def _lines(block: Lines) -> list[object]:
     grid.add_column(overflow="fold")
     for number, line in enumerate(block.lines, 1):
         grid.add_row(Text(f"{number}." if block.numbered else "-"), Text(line))
-    return [Padding(grid, (0, 0, 0, 1))]
+    return Padding(grid, (0, 0, 0, 1))
 
 
-def _table(table: Table, width: int) -> object:
+def _table(table: Table, width: int) -> "RenderableType":
     from rich import box
     from rich.table import Table as Grid
     from rich.text import Text

@@ -31,6 +31,9 @@ def _recompute(result: Margin) -> Iterator[str]:
     found = result.recompute
     for term in found.terms:
         yield f"recompute, {term.name}: {units.short(term.seconds, 's')} ({term.arithmetic})"
+    if result.new_tokens:
+        whole = units.count(result.tokens + result.new_tokens)
+        yield f"recompute = prefill of {whole} tokens, less that of the {units.count(result.new_tokens)} new ones alone"
     rate = f"{units.count(result.tokens)} tokens / {units.count(found.tokens_per_s)} tok/s"
     yield f"recompute = {rate} = {units.short(found.seconds, 's')} ({found.way})"
     if found.low_s != found.high_s:
@@ -51,8 +54,12 @@ def _paths(result: Margin) -> Iterator[str]:
         yield f"  margin = {margin}, {path.verdict}; fetch range {low} to {high}"
 
 
+def _copies(copies: int) -> str:
+    return "copy" if copies == 1 else "copies"
+
+
 def _fetch(path: PathAnswer) -> str:
     links = f"{path.tier}, {path.links} link{'s' if path.links > 1 else ''}"
     moved, rate = units.short(path.moved_bytes, "B"), units.short(path.bandwidth_bytes_per_s, "B/s")
-    fixed = f"{units.short(path.fixed_s, 's')} fixed ({path.copies} copies, latency, engine)"
+    fixed = f"{units.short(path.fixed_s, 's')} fixed ({path.copies} {_copies(path.copies)}, latency, engine)"
     return f"{links}: fetch = {fixed} + {moved} / {rate} = {units.short(path.fetch_s, 's')}"

@@ -60,7 +60,7 @@ def _kind(group: LayerGroup) -> str:
 def model(found: Model) -> Page:
     """One model: its layer groups, its bytes at three lengths and on each rank, its parameters, its sources."""
     main = _bytes(found)
-    blocks = [_facts(found), _groups(found), main, _ranks(found), *_notes(found), _sources(found)]
+    blocks: list[Table | Lines] = [_facts(found), _groups(found), main, _ranks(found), *_notes(found), _sources(found)]
     return Page(f"{found.title} ({found.name})", "", tuple(blocks), main)
 
 

@@ -1,0 +1,77 @@
+"""What several tests share: folders that stand in for the user's own, small profiles, and the scripts by their path."""
+
+import sys
+from collections.abc import Callable, Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from kvcalc.profiles import catalog, documents
+from kvcalc.profiles.model import Model
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def away_from_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Profiles are neither read from nor remembered in the folders of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KVCALC_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("KVCALC_PROFILES", str(tmp_path_factory.mktemp("profiles")))
+        yield
+
+
+@pytest.fixture
+def forget() -> Iterator[Callable[[], None]]:
+    """Make the catalog forget what it has read, as a new process would; done before and after the test in any case."""
+
+    def forget_all() -> None:
+        for function in vars(catalog).values():
+            if hasattr(function, "cache_clear"):
+                function.cache_clear()
+
+    forget_all()
+    yield forget_all
+    forget_all()
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forget: Callable[[], None]) -> Path:
+    """An empty folder of the user's own profiles."""
+    forget()
+    monkeypatch.setenv("KVCALC_PROFILES", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def model_of() -> Callable[..., Model]:
+    """Make a model of the layer groups given; other fields by name."""
+
+    def make(*groups: dict[str, Any], **fields: Any) -> Model:
+        source = {"title": "made for a test", "address": "tests", "basis": "config", "checked": "2026-11-29"}
+        known = {"name": "small", "title": "Small", "source": "test", "context": 4096, "hidden": 64, "vocabulary": 100}
+        return documents.parse(Model, known | {"groups": list(groups), "sources": {"test": source}} | fields)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def script() -> Iterator[Callable[[str], ModuleType]]:
+    """Load a script of scripts/ by its name; scripts import one another."""
+    folder = ROOT / "scripts"
+
+    def load(name: str) -> ModuleType:
+        spec = spec_from_file_location(name, folder / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = module_from_spec(spec)
+        sys.modules[name] = module  # dataclasses look their module up
+        spec.loader.exec_module(module)
+        return module
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        yield load
