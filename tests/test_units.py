@@ -141,31 +141,33 @@ def test_what_is_no_count_of_tokens_is_refused(text: str, why: str):
     assert repr(text) in str(refusal.value)
 
 
-DIMENSIONED: list[Reader] = [units.size, units.seconds, units.rate, units.compute, units.percent]
-READERS: list[Reader] = [*DIMENSIONED, units.token_rate, units.number]
+EXAMPLES: dict[str, Reader] = {
+    "5 GB": units.size,
+    "5 us": units.seconds,
+    "5 GB/s": units.rate,
+    "5 TFLOP/s": units.compute,
+    "5 %": units.percent,
+    "5 tok/s": units.token_rate,
+    "5": units.number,
+}
+WITH_A_UNIT = [read for read in EXAMPLES.values() if read not in (units.number, units.token_rate)]
+MISMATCHED = [
+    (read, text)
+    for read in EXAMPLES.values()
+    for text in (*EXAMPLES, "5 V", "5 gb", "5 min")
+    if EXAMPLES.get(text) is not read and not (text == "5" and read is units.token_rate)
+]
 
 
-@pytest.mark.parametrize("read", DIMENSIONED)
+@pytest.mark.parametrize("read", WITH_A_UNIT)
 @pytest.mark.parametrize("text", ["55", "55.0", "5e9", "55 G", "0"])
 def test_a_bare_number_is_refused(read: Reader, text: str):
     with pytest.raises(UserError, match="write one like"):
         read(text)
 
 
-@pytest.mark.parametrize("read", READERS)
-@pytest.mark.parametrize("text", ["5 GB", "5 us", "5 GB/s", "5 TFLOP/s", "5 tok/s", "5 %", "5 V", "5 gb", "5 min"])
+@pytest.mark.parametrize(("read", "text"), MISMATCHED)
 def test_the_unit_of_another_dimension_is_refused(read: Reader, text: str):
-    right = {
-        "5 GB": units.size,
-        "5 us": units.seconds,
-        "5 GB/s": units.rate,
-        "5 TFLOP/s": units.compute,
-        "5 tok/s": units.token_rate,
-        "5 %": units.percent,
-    }
-    if right.get(text) is read:
-        assert read(text) > 0
-        return
     with pytest.raises(UserError, match="write one like") as refusal:
         read(text)
     assert repr(text) in str(refusal.value)

@@ -24,31 +24,46 @@ def margin(
     model: Annotated[str, typer.Option(help="Model profile: a name, a Hugging Face name, or a YAML file")],
     seq: Annotated[str, typer.Option(help="Prefix length in tokens; k is 10^3, Ki is 2^10")] = "20000",
     hardware: Annotated[
-        list[str] | None, typer.Option(help="Node profile: a name, a YAML file, or 'all'; repeatable")
+        list[str] | None,
+        typer.Option(help="Node profile: a name, a YAML file, or 'all'; repeatable", show_default=DEFAULT_NODE),
     ] = None,
     tier: Annotated[
-        list[str] | None, typer.Option(help="Show only this tier of the node, or add one it lacks; repeatable")
+        list[str] | None,
+        typer.Option(
+            help="Show only this tier of the node, or add one it lacks; repeatable", show_default="the node's"
+        ),
     ] = None,
     kv_dtype: Annotated[str, typer.Option(help=f"KV element format: {', '.join(formats.NAMES)}")] = "fp8",
     weights: Annotated[
-        Weights | None, typer.Option(help="Weight format; fp8, or mxfp4 for checkpoints that have it")
+        Weights | None, typer.Option(help="Weight format", show_default="fp8, or mxfp4 where the checkpoint has it")
     ] = None,
-    tp: Annotated[int | None, typer.Option(min=1, help="Tensor-parallel degree; all GPUs of the node")] = None,
-    engine: Annotated[EngineName, typer.Option(help="Whose layout, fixed costs and prefill constants")] = "ideal",
-    prefill: Annotated[str | None, typer.Option(help="Recompute time by: tokens/s, profile, model or textbook")] = None,
+    tp: Annotated[
+        int | None, typer.Option(min=1, help="Tensor-parallel degree", show_default="all GPUs of the node")
+    ] = None,
+    engine: Annotated[
+        EngineName, typer.Option(help="Whose layout, fixed costs and prefill constants; ideal: none")
+    ] = "ideal",
+    prefill: Annotated[
+        str | None,
+        typer.Option(
+            help="Recompute time by: tokens/s, profile, model or textbook", show_default="the profile's, else the model"
+        ),
+    ] = None,
     bandwidth: Annotated[
         list[str] | None, typer.Option(help="TIER=RATE of one link, one direction: dram=50GB/s; repeatable")
     ] = None,
     latency: Annotated[
         list[str] | None, typer.Option(help="TIER=TIME once a fetch: nvme=100us; TIER may be 'all'; repeatable")
     ] = None,
-    links: Annotated[str | None, typer.Option(help="Links used at once: a number or 'all'; one and all")] = None,
-    layout: Annotated[Layout | None, typer.Option(help="How pages lie in memory; the engine's")] = None,
-    page: Annotated[int | None, typer.Option(min=1, help="Tokens of a page; the engine's")] = None,
+    links: Annotated[
+        str | None, typer.Option(help="Links used at once: a number or 'all'", show_default="one, and all")
+    ] = None,
+    layout: Annotated[Layout | None, typer.Option(help="How pages lie in memory", show_default="the engine's")] = None,
+    page: Annotated[int | None, typer.Option(min=1, help="Tokens of a page", show_default="the engine's")] = None,
     new: Annotated[str, typer.Option(help="Tokens that follow the prefix and are computed anyway")] = "0",
     min_margin: Annotated[float, typer.Option(help="Margin from which the verdict is restore")] = 3.0,
     fail_if: Annotated[
-        Literal["recompute", "marginal"] | None, typer.Option(help="Exit 3 if a tier's verdict is this or worse")
+        Literal["recompute", "marginal"] | None, typer.Option(help="Exit 3 if any verdict is this or worse")
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print the arithmetic, line by line")] = False,
     form: FormatOption = None,
@@ -100,7 +115,7 @@ def _links(text: str | None) -> int | Literal["all"] | None:
 
 
 def _code(results: list[Margin], fail_if: str | None) -> int:
-    """3 if the best verdict of some tier is as bad as `fail_if`, or worse."""
+    """3 if any verdict that is printed is as bad as `fail_if`, or worse."""
     if fail_if is None:
         return 0
     bad = BEST_FIRST[BEST_FIRST.index(fail_if) :]

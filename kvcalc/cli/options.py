@@ -12,9 +12,9 @@ from kvcalc.errors import UserError
 Format = Literal["text", "markdown", "json", "csv"]
 
 FormatOption = Annotated[
-    Format | None, typer.Option("--format", help="Output format; text on a terminal, markdown elsewhere")
+    Format | None, typer.Option("--format", help="Output format", show_default="text on a terminal, markdown elsewhere")
 ]
-OutputOption = Annotated[Path | None, typer.Option("--output", help="Write to this file instead of stdout")]
+OutputOption = Annotated[Path | None, typer.Option("--output", help="Write to this file", show_default="stdout")]
 
 
 def by_tier(given: list[str], option: str, read: Callable[[str], float]) -> dict[str, float]:

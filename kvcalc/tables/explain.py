@@ -51,15 +51,18 @@ def _paths(result: Margin) -> Iterator[str]:
         fetch, recompute = units.short(path.fetch_s, "s"), units.short(result.recompute.seconds, "s")
         low, high = units.short(path.fetch_low_s, "s"), units.short(path.fetch_high_s, "s")
         margin = f"{recompute} / {fetch} = {units.times(path.margin)}"
-        yield f"  margin = {margin}, {path.verdict}; fetch range {low} to {high}"
+        yield f"{_name(path)}: margin = {margin}, {path.verdict}; fetch range {low} to {high}"
 
 
 def _copies(copies: int) -> str:
     return "copy" if copies == 1 else "copies"
 
 
+def _name(path: PathAnswer) -> str:
+    return f"{path.tier}, {path.links} link{'s' if path.links > 1 else ''}"
+
+
 def _fetch(path: PathAnswer) -> str:
-    links = f"{path.tier}, {path.links} link{'s' if path.links > 1 else ''}"
     moved, rate = units.short(path.moved_bytes, "B"), units.short(path.bandwidth_bytes_per_s, "B/s")
     fixed = f"{units.short(path.fixed_s, 's')} fixed ({path.copies} {_copies(path.copies)}, latency, engine)"
-    return f"{links}: fetch = {fixed} + {moved} / {rate} = {units.short(path.fetch_s, 's')}"
+    return f"{_name(path)}: fetch = {fixed} + {moved} / {rate} = {units.short(path.fetch_s, 's')}"
