@@ -180,6 +180,8 @@ def _unit(hint: object) -> str:
 def _quantity(value: float, unit: str) -> str:
     if unit == "%":
         return f"{100 * value:.4g} %"
+    if unit == "tok/s":
+        return f"{units.count(value)} tok/s"
     return units.exact(value, unit) if unit else f"{value:g}"
 
 
