@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import date
 from pathlib import Path
 
+import fetch_report
 import numpy as np
 from prefill_profiles import borrowed, profile
 from prefill_report import Errors, Judged, report
@@ -274,7 +275,8 @@ def main() -> None:
         files.write(ROOT / "hardware_profiles/fits" / f"{family.name}.yaml", profile(made[family.name]))
     files.write(ROOT / "hardware_profiles/fits/cdna3.yaml", profile(borrowed(made["hopper"])))
     left_out = {family.name: without_model(family, rows) for family in FAMILIES[:2]}
-    files.write(ROOT / "docs/accuracy.md", report(Judged(rows, made, left_out, strangers)))
+    page = report(Judged(rows, made, left_out, strangers)) + fetch_report.report()
+    files.write(ROOT / "docs/accuracy.md", page)
 
 
 if __name__ == "__main__":

@@ -140,3 +140,9 @@ def cases(*prefixes: str) -> list[dict[str, Any]]:
     known = yaml.load((DATA / "measured_cases.yaml").read_text(), Loader=yaml.CSafeLoader)["cases"]
     found = [case for case in known if case["id"].startswith(prefixes)]
     return sorted(found, key=lambda case: (str(case["model"]), case.get("seq_len") or 0))
+
+
+def curve(name: str) -> dict[str, Any]:
+    """A published pair of curves."""
+    known = yaml.load((DATA / "measured_cases.yaml").read_text(), Loader=yaml.CSafeLoader)["curves"]
+    return next(found for found in known if found["id"] == name)

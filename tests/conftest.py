@@ -2,15 +2,17 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from datetime import date
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from kvcalc.profiles import catalog, documents
-from kvcalc.profiles.model import Model
+from kvcalc.profiles import catalog
+from kvcalc.profiles.model import FeedForward, LayerGroup, Model
+from kvcalc.profiles.sources import Source
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -48,12 +50,16 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forget: Callable[[], No
 
 @pytest.fixture(scope="session")
 def model_of() -> Callable[..., Model]:
-    """Make a model of the layer groups given; other fields by name."""
+    """Make a model of the layer groups given, as a profile would list them; other fields by name."""
+    kinds = {get_args(each.__annotations__["kind"])[0]: each for each in get_args(get_args(LayerGroup)[0])}
+    source = Source("made for a test", "tests/conftest.py", "config", date(2026, 11, 29))
 
-    def make(*groups: dict[str, Any], **fields: Any) -> Model:
-        source = {"title": "made for a test", "address": "tests", "basis": "config", "checked": "2026-11-29"}
-        known = {"name": "small", "title": "Small", "source": "test", "context": 4096, "hidden": 64, "vocabulary": 100}
-        return documents.parse(Model, known | {"groups": list(groups), "sources": {"test": source}} | fields)
+    def make(*groups: dict[str, Any], feed_forward: tuple[dict[str, Any], ...] | None = None, **fields: Any) -> Model:
+        known = {"name": "small", "title": "Small", "sources": {"test": source}, "source": source}
+        sizes = {"context": 4096, "hidden": 64, "vocabulary": 100}
+        blocks = None if feed_forward is None else tuple(FeedForward(**each) for each in feed_forward)
+        layers = tuple(kinds[group["kind"]](**group) for group in groups)
+        return Model(**(known | sizes | {"groups": layers, "feed_forward": blocks} | fields))
 
     return make
 

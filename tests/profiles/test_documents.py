@@ -193,7 +193,7 @@ def test_what_yaml_takes_for_something_else_is_refused(refused: Refused, old: st
     assert f": {field}: " in refused(Tier, changed(TIER, old, new))
 
 
-@pytest.mark.parametrize("trap", ["NO", "12:30", "1e9", "1e3", "2026-11-29", "0x1000", "010000"])
+@pytest.mark.parametrize("trap", ["NO", "12:30", "1e9", "1e3", "2026-11-29", "010000"])
 def test_a_count_that_yaml_reads_in_its_own_way_is_refused(refused: Refused, trap: str):
     """12:30 is 750 to YAML, 010000 is 4,096."""
     assert ": context: " in refused(Model, changed(MODEL, "context: 4096", f"context: {trap}"))
