@@ -7,6 +7,7 @@ from typing import Literal
 from kvcalc.frozen import frozen
 from kvcalc.physics import crossover
 from kvcalc.physics.crossover import BEST_FIRST, Verdict
+from kvcalc.physics.transfer import Fetch
 
 Knob = Literal["bandwidth_bytes_per_s", "prefill_tokens_per_s", "tokens", "links"]
 
@@ -32,10 +33,7 @@ class State:
 
     tokens: int
     recompute_s: float
-    fetch_s: float
-    fixed_s: float  # of fetch_s, what no bandwidth shortens
-    moved_bytes: float
-    rate: float  # bytes/s of the busy links together
+    fetch: Fetch
     links: int
     least: float  # the margin from which the verdict is restore
     margin: Callable[[int], float]  # by prompt length
@@ -47,7 +45,7 @@ class State:
     @property
     def verdict(self) -> Verdict:
         """The verdict as it is now."""
-        return crossover.verdict(self.recompute_s / self.fetch_s, self.least)
+        return crossover.verdict(self.recompute_s / self.fetch.seconds, self.least)
 
 
 def flips(state: State) -> tuple[Flip, ...]:
@@ -66,16 +64,19 @@ def _turns(state: State) -> Iterator[tuple[float, Verdict]]:
 
 
 def _bandwidth(state: State) -> Iterator[Flip]:
+    """Of the tier's own links together; where another hop alone takes too long, none would do."""
+    fetch = state.fetch
     for margin, verdict in _turns(state):
-        left = state.recompute_s / margin - state.fixed_s
-        if left > 0:
-            yield Flip("bandwidth_bytes_per_s", state.rate, state.moved_bytes / left, verdict)
+        target = state.recompute_s / margin
+        left = target - fetch.own_fixed
+        if left > 0 and fetch.waiting + fetch.others <= target:
+            yield Flip("bandwidth_bytes_per_s", fetch.own.rate, fetch.own.bytes / left, verdict)
 
 
 def _prefill(state: State) -> Iterator[Flip]:
     now = state.tokens / state.recompute_s
     for margin, verdict in _turns(state):
-        yield Flip("prefill_tokens_per_s", now, state.tokens / (margin * state.fetch_s), verdict)
+        yield Flip("prefill_tokens_per_s", now, state.tokens / (margin * state.fetch.seconds), verdict)
 
 
 def _length(state: State) -> Iterator[Flip]:

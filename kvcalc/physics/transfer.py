@@ -115,12 +115,19 @@ class Overhead:
 
 @frozen
 class Fetch:
-    """One restore over one path: its time, the hop that decides it and the first one."""
+    """One restore over one path: its time and what that is made of."""
 
     seconds: float
-    fixed: float  # s that no bandwidth of the slowest hop shortens: latency, copies, engine
-    slowest: Carried
-    busy: Carried  # the tier's own hop
+    waiting: float  # s: latency and engine
+    own: Carried  # over the tier's own links
+    own_fixed: float  # s that no bandwidth of the tier's own links shortens
+    others: float  # s of the slowest other hop, which is on its way at the same time
+    fixed: float  # s that no bandwidth of the slowest hop shortens
+
+    @property
+    def rate(self) -> float:
+        """Bytes/s that the tier's links deliver, whichever hop holds them up: seconds = fixed + own.bytes / rate."""
+        return self.own.bytes / (self.seconds - self.fixed)
 
 
 @frozen
@@ -142,11 +149,14 @@ class Route:
 
     def fetch(self, load: Load) -> Fetch:
         """The same with what it is made of."""
-        carried = [(hop.carry(load), hop) for hop in self.hops]
-        slowest, hop = max(carried, key=lambda pair: pair[0].seconds)
-        others = 0.0 if self.pipelined else sum(each.seconds for each, _ in carried) - slowest.seconds
-        fixed = self._waiting(load) + others
-        return Fetch(fixed + slowest.seconds, fixed + slowest.copies * hop.per_copy, slowest, carried[0][0])
+        own, *rest = (hop.carry(load) for hop in self.hops)
+        copies = [carried.copies * hop.per_copy for carried, hop in zip((own, *rest), self.hops, strict=True)]
+        waiting, rest_s = self._waiting(load), [carried.seconds for carried in rest]
+        in_turn = 0.0 if self.pipelined else sum(rest_s)
+        others = max(rest_s, default=0.0) if self.pipelined else 0.0
+        slowest = copies[1 + rest_s.index(others)] if others > own.seconds else copies[0]
+        seconds = waiting + in_turn + max(own.seconds, others)
+        return Fetch(seconds, waiting, own, waiting + in_turn + copies[0], others, waiting + in_turn + slowest)
 
 
 @frozen
