@@ -7,22 +7,29 @@ from kvcalc.errors import UserError
 
 
 def write(path: Path, text: str) -> None:
-    """Write `text` beside `path`, then rename, so that a reader never sees half of it."""
+    """Write `text` beside `path`, then rename, so that a reader never sees half of it. A link stays a link."""
     from tempfile import mkstemp  # it drags in random and hashlib, which most runs don't need
 
+    if path.exists() and not path.is_file():
+        raise _refusal(path, "it is not a plain file")
+    target = Path(os.path.realpath(path))
     try:
-        handle, beside = mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, beside = mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:
-        raise UserError(f"{str(path)!r} cannot be written: {error.strerror}; name another file") from error
+        raise _refusal(path, error.strerror) from error
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
         os.chmod(beside, 0o666 & ~_umask())
-        os.replace(beside, path)
+        os.replace(beside, target)
     except OSError as error:
-        raise UserError(f"{str(path)!r} cannot be written: {error.strerror}; name another file") from error
+        raise _refusal(path, error.strerror) from error
     finally:
         Path(beside).unlink(missing_ok=True)
+
+
+def _refusal(path: Path, reason: str | None) -> UserError:
+    return UserError(f"{str(path)!r} cannot be written: {reason}; name another file")
 
 
 def _umask() -> int:

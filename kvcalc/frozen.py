@@ -51,14 +51,20 @@ def __delattr__(self: object, name: str) -> None:
     raise AttributeError(f"{type(self).__name__} is frozen: {name!r} can't be deleted")
 
 
-def __eq__(self: object, other: object) -> bool:
-    return vars(self) == vars(other) if type(other) is type(self) else NotImplemented
+def __eq__(self: Any, other: object) -> bool:
+    return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
 
 
-def __hash__(self: object) -> int:
-    return hash((type(self), *vars(self).values()))
+def __hash__(self: Any) -> int:
+    return hash((type(self), *_values(self)))
 
 
-def __repr__(self: object) -> str:
-    held = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+def __repr__(self: Any) -> str:
+    held = ", ".join(f"{name}={value!r}" for name, value in zip(self.__names__, _values(self), strict=True))
     return f"{type(self).__name__}({held})"
+
+
+def _values(self: Any) -> tuple[object, ...]:
+    """Those of the fields; a cached property is beside them."""
+    held = self.__dict__
+    return tuple([held[name] for name in self.__names__])

@@ -7,7 +7,7 @@ GB is 10^9 bytes, GiB is 2^30 bytes, Gb is 10^9 bits.
 import math
 import re
 
-from kvcalc.errors import UserError
+from kvcalc.errors import UserError, shown
 
 SIZE = {"B": 1.0}
 TIME = {"s": 1.0}
@@ -18,6 +18,7 @@ COUNT = {"": 1.0}
 
 LONGEST_PROMPT = 100_000_000  # tokens; ten times the longest context of any shipped profile
 
+_GROUPED = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3})+(?![\d,])[^,]*")  # a comma parts thousands and nothing else
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "u"))
 
 
@@ -26,17 +27,25 @@ def _number(text: str, units: dict[str, float], what: str, example: str) -> floa
         return float(text)  # the common case, without waiting for a library
     from quantiphy import InvalidNumber, Quantity
 
+    refusal = UserError(f"{shown(text)} is not {what}; write one like {example}")
+    if "," in text and not _GROUPED.fullmatch(text):
+        raise refusal
     try:
         found = Quantity(text.strip(), binary=True)
     except InvalidNumber:
-        raise UserError(f"{text!r} is not {what}; write one like {example}") from None
+        raise refusal from None
     scale = units.get(found.units)
-    if scale is None:
-        raise UserError(f"{text!r} is not {what}; write one like {example}")
+    if scale is None or (units is not TIME and _thousandths(text, found.units)):
+        raise refusal
     value = float(found) if scale == 1 else float(found) * scale
     if not math.isfinite(value) or value < 0:
-        raise UserError(f"{text!r} is not {what}: it must be finite and not negative")
+        raise UserError(f"{shown(text)} is not {what}: it must be finite and not negative")
     return value
+
+
+def _thousandths(text: str, unit: str) -> bool:
+    """Does a prefix below one stand before the unit? Only times have one: 7 mB/s was meant to be 7 MB/s."""
+    return bool(unit) and text.strip().removesuffix(unit)[-1:] in "munpµ"
 
 
 def size(text: str) -> float:
@@ -79,11 +88,11 @@ def tokens(text: str) -> int:
     example = "'20000', '20k' (20,000) or '128Ki' (131,072)"
     value = _number(text, COUNT, "a count of tokens", example)
     if value != int(value):
-        raise UserError(f"{text!r} is not a count of tokens: it is not whole; write one like {example}")
+        raise UserError(f"{shown(text)} is not a count of tokens: it is not whole; write one like {example}")
     if value < 1:
-        raise UserError(f"{text!r} is not a count of tokens: it must be at least 1")
+        raise UserError(f"{shown(text)} is not a count of tokens: it must be at least 1")
     if value > LONGEST_PROMPT:
-        raise UserError(f"{text!r} tokens is longer than any prompt; the longest here is {count(LONGEST_PROMPT)}")
+        raise UserError(f"{shown(text)} tokens is longer than any prompt; the longest here is {count(LONGEST_PROMPT)}")
     return int(value)
 
 
@@ -92,7 +101,7 @@ def exact(value: float, unit: str) -> str:
     from decimal import Decimal
 
     number = Decimal(repr(float(value)))
-    for scale, prefix in _PREFIXES:
+    for scale, prefix in _prefixes(unit):
         if value >= scale:
             shifted = number.scaleb(-int(math.log10(scale))).normalize()
             if -7 < shifted.adjusted() < 15:
@@ -107,21 +116,34 @@ def short(value: float, unit: str) -> str:
     if not math.isfinite(value):
         return f"{value} {unit}"
     rounded = float(f"{value:.3g}")
-    for scale, prefix in _PREFIXES:
-        if rounded >= scale:
-            return f"{_digits(rounded / scale)} {prefix}{unit}"
-    return f"{_digits(rounded * 1e6)} u{unit}"
+    prefixes = _prefixes(unit)
+    scale, prefix = next((each for each in prefixes if rounded >= each[0]), prefixes[-1])
+    return f"{_digits(rounded / scale)} {prefix}{unit}"
+
+
+def _prefixes(unit: str) -> tuple[tuple[float, str], ...]:
+    """Those that go with a unit, the largest first."""
+    return _PREFIXES if unit in TIME else tuple(each for each in _PREFIXES if each[0] >= 1)
 
 
 def _digits(value: float) -> str:
-    """Three significant digits, without an exponent or trailing zeros; thousands apart above 9,999."""
-    text = f"{float(f'{value:.3g}'):,f}"
-    return re.sub(r"\.?0+$", "", text) if "." in text else text
+    """Three significant digits."""
+    return _plain(float(f"{value:.3g}"))
+
+
+def _plain(value: float) -> str:
+    """Without an exponent or trailing zeros; thousands apart."""
+    return re.sub(r"\.?0+$", "", f"{value:,.12f}")
 
 
 def count(value: float) -> str:
     """A whole number with thousands apart: "20,000"."""
     return f"{round(value):,}"
+
+
+def billions(value: float) -> str:
+    """A count of parameters: "70.55e9"."""
+    return f"{value / 1e9:,.2f}e9"
 
 
 def both(value: float) -> str:
@@ -132,6 +154,12 @@ def both(value: float) -> str:
     return f"{count(value)} B"
 
 
-def times(value: float) -> str:
-    """A ratio: "6.7x", "0.24x", "112x"."""
-    return f"{value:,.0f}x" if value >= 99.5 else f"{_digits(float(f'{value:.2g}'))}x"
+def times(value: float, bounds: tuple[float, ...] = ()) -> str:
+    """A ratio: "6.7x", "0.24x", "112x"; with more digits where two would put it on the other side of a bound."""
+    if value >= 99.5:
+        return f"{value:,.0f}x"
+    for digits in range(2, 8):
+        rounded = float(f"{value:.{digits}g}")
+        if all((rounded >= bound) == (value >= bound) for bound in bounds):
+            break
+    return f"{_plain(rounded)}x"

@@ -1,5 +1,6 @@
 """A file is written whole or not at all."""
 
+import contextlib
 import errno
 import os
 import stat
@@ -50,7 +51,7 @@ def test_the_old_file_stays_when_the_disk_is_full(tmp_path: Path, monkeypatch: p
     out = tmp_path / "out.txt"
     out.write_text("old")
 
-    def full(beside: str, path: Path) -> None:
+    def full(_beside: str, _path: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
@@ -64,7 +65,7 @@ def test_nothing_is_left_beside_when_writing_is_interrupted(tmp_path: Path, monk
     out = tmp_path / "out.txt"
     out.write_text("old")
 
-    def interrupted(beside: str, path: Path) -> None:
+    def interrupted(_beside: str, _path: Path) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "replace", interrupted)
@@ -99,10 +100,32 @@ def test_a_folder_in_the_place_of_the_file_is_the_users_to_mend(tmp_path: Path):
 
 
 def test_a_missing_permission_is_the_users_to_mend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def denied(*given: object, **named: object) -> None:
+    def denied(*_given: object, **_named: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr("tempfile.mkstemp", denied)  # root may write anywhere, so the folder's mode would not tell
     with pytest.raises(UserError, match="Permission denied"):
         files.write(tmp_path / "out.txt", "text")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_stays_a_link_and_its_file_is_written(tmp_path: Path):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "real.txt").write_text("old")
+    (tmp_path / "out.txt").symlink_to(tmp_path / "kept" / "real.txt")
+    files.write(tmp_path / "out.txt", "new")
+    assert (tmp_path / "out.txt").is_symlink()
+    assert (tmp_path / "kept" / "real.txt").read_text() == "new"
+
+
+def test_what_is_no_plain_file_is_not_replaced_by_one(tmp_path: Path):
+    """`--output /dev/null` as root would take the device away from everybody."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with contextlib.suppress(UserError):  # written to or refused, as one likes
+            files.write(pipe, "text")
+        assert stat.S_ISFIFO(pipe.stat().st_mode)
+    finally:
+        os.close(reader)

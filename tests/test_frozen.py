@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import pickle
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import pytest
@@ -25,6 +26,10 @@ class Ours:
     def double(self) -> int:
         return 2 * self.x
 
+    @cached_property
+    def slow(self) -> int:
+        return 3 * self.x
+
 
 @dataclass(frozen=True)
 class Theirs:
@@ -37,6 +42,10 @@ class Theirs:
     @property
     def double(self) -> int:
         return 2 * self.x
+
+    @cached_property
+    def slow(self) -> int:
+        return 3 * self.x
 
 
 @frozen
@@ -174,3 +183,13 @@ def test_a_subclass_adds_its_fields_after_the_inherited_ones():
     assert Wider(1).z == 0
     assert Wider(1) == Wider(1, z=0)
     assert made.double == 2
+
+
+@KINDS
+def test_what_is_worked_out_once_changes_neither_equality_nor_hash_nor_text(kind: Any):
+    used, new = kind(1), kind(1)
+    before = hash(used), repr(used)
+    assert used.slow == 3
+    assert used == new
+    assert (hash(used), repr(used)) == before
+    assert dataclasses.replace(used, x=2).slow == 6

@@ -1,1 +1,1 @@
-"""x"""
+"""Profiles and options in, one frozen result out."""

@@ -23,6 +23,7 @@ def assumptions(setting: Setting) -> tuple[Assumption, ...]:
         *(_tier(tier) for tier in setting.tiers),
         *_links(setting),
         *_staging(setting),
+        *_writes(setting),
         _copies(setting),
         *_engine(setting),
         *_host(setting),
@@ -36,10 +37,11 @@ def _kv(setting: Setting) -> Assumption:
 
 
 def _namesake(setting: Setting) -> Iterator[Assumption]:
-    name = warnings.longer_namesake(setting)
-    if name:
+    names = warnings.longer_namesakes(setting)
+    if names:
         context, tokens = units.count(setting.model.context), units.count(setting.tokens + setting.options.new)
-        yield Assumption(f"{tokens} tokens are past the {context} of {setting.model.name}; {name} has the same layers")
+        past = f"{tokens} tokens are past the {context} of {setting.model.name}"
+        yield Assumption(f"{past}; the same layers have {' and '.join(names)}")
 
 
 def _recompute(setting: Setting) -> Iterator[Assumption]:
@@ -94,13 +96,21 @@ def _staging(setting: Setting) -> Iterator[Assumption]:
         yield Assumption(f"{', '.join(staged)}: read into DRAM and copied to the GPU at the same time")
 
 
+def _writes(setting: Setting) -> Iterator[Assumption]:
+    for tier in setting.tiers:
+        if tier.medium == "nvme" and tier.write:
+            written = _range(tier.write.bandwidth, "B/s")
+            text = f"{tier.name}: a restore reads; an offload writes at {written}, and endurance limits writes a day"
+            yield Assumption(text, tuple(dict.fromkeys(each.source for each in tier.write.bandwidth.figures)))
+
+
 def _copies(setting: Setting) -> Assumption:
     found = setting.loads.pages
     if found.layout != "contiguous":
         latent = "" if found.latent_layout == found.layout else f", latent groups {found.latent_layout}"
         text = f"Copies of {found.tokens}-token pages, {found.layout} layout{latent}"
         return Assumption(text, (setting.engine.source,) if setting.engine.source else ())
-    return Assumption(f"One contiguous copy a link, no engine at work{_with_vllm(setting)}")
+    return Assumption(f"One contiguous copy a link at the tier's latency, no engine at work{_with_vllm(setting)}")
 
 
 def _with_vllm(setting: Setting) -> str:

@@ -9,6 +9,7 @@ from kvcalc.physics import crossover
 from kvcalc.physics.crossover import BEST_FIRST, Verdict
 from kvcalc.physics.transfer import Fetch
 
+JUST = 1e-9  # a knob is tried so far past its turn
 Knob = Literal["bandwidth_bytes_per_s", "prefill_tokens_per_s", "tokens", "links"]
 
 
@@ -41,6 +42,7 @@ class State:
     margins: list[float]  # on the grid
     most_links: int
     with_links: Callable[[int], float]  # margin by number of links
+    with_bandwidth: Callable[[float], float]  # margin by bytes/s of the tier's busy links together
 
     @property
     def verdict(self) -> Verdict:
@@ -64,13 +66,15 @@ def _turns(state: State) -> Iterator[tuple[float, Verdict]]:
 
 
 def _bandwidth(state: State) -> Iterator[Flip]:
-    """Of the tier's own links together; where another hop alone takes too long, none would do."""
-    fetch = state.fetch
+    """Of the tier's own links together; none where another hop, a ceiling or other links would then decide."""
+    now = state.fetch.own.rate
     for margin, verdict in _turns(state):
-        target = state.recompute_s / margin
-        left = target - fetch.own_fixed
-        if left > 0 and fetch.waiting + fetch.others <= target:
-            yield Flip("bandwidth_bytes_per_s", fetch.own.rate, fetch.own.bytes / left, verdict)
+        left = state.recompute_s / margin - state.fetch.own_fixed
+        if left > 0:
+            value = state.fetch.own.bytes / left
+            beyond = value * (1 + JUST if value > now else 1 - JUST)
+            if crossover.verdict(state.with_bandwidth(beyond), state.least) == verdict:
+                yield Flip("bandwidth_bytes_per_s", now, value, verdict)
 
 
 def _prefill(state: State) -> Iterator[Flip]:
@@ -93,7 +97,7 @@ def _length(state: State) -> Iterator[Flip]:
 def _edge(state: State, outside: int) -> int:
     """The length nearest to the present one, between it and `outside`, that has another verdict."""
     inside = state.tokens
-    while abs(outside - inside) > max(1, state.tokens // crossover.FINE):
+    while abs(outside - inside) > 1:
         middle = (outside + inside) // 2
         if crossover.verdict(state.margin(middle), state.least) == state.verdict:
             inside = middle

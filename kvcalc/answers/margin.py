@@ -6,6 +6,7 @@ from kvcalc.answers import assumptions, rows, warnings
 from kvcalc.answers.margin_result import SCHEMA_VERSION, Alternative, GroupSize, Margin, RecomputeTime
 from kvcalc.answers.options import Options
 from kvcalc.answers.setting import Setting, settle
+from kvcalc.errors import UserError
 from kvcalc.physics import kv
 from kvcalc.physics.prefill import Prefill, Term
 from kvcalc.physics.recompute import Measured, Way
@@ -20,19 +21,24 @@ def margin(model: Model | str, hardware: Machine | str, tokens: int, options: Op
     `model` and `hardware` are profiles, or their names or paths; `tokens` is the length of the prefix. Raises UserError
     for an unknown name, a split or a format that engines refuse, or a prefill about which nothing is known.
     """
-    return margins(model, [hardware], tokens, options)[0]
+    return _answer(settle(model, hardware, tokens, options or Options(), []))
 
 
 def margins(
-    model: Model | str, hardware: Sequence[Machine | str], tokens: int, options: Options | None = None
-) -> list[Margin]:
-    """The same for several nodes."""
+    model: Model, hardware: Sequence[str], tokens: int, options: Options
+) -> tuple[list[Margin], dict[str, UserError]]:
+    """The same for several nodes, and why others of them can't answer."""
     known: list[Loads] = []
-    return [answer(settle(model, node, tokens, options or Options(), known)) for node in hardware]
+    found, refused = [], {}
+    for node in hardware:
+        try:
+            found.append(_answer(settle(model, node, tokens, options, known)))
+        except UserError as error:
+            refused[node] = error
+    return found, refused
 
 
-def answer(setting: Setting) -> Margin:
-    """Work the question out."""
+def _answer(setting: Setting) -> Margin:
     recompute = _recompute(setting)
     paths = rows.paths(setting, recompute)
     size = kv.logical(setting.model, setting.tokens, setting.kv)
@@ -82,6 +88,8 @@ def _recompute(setting: Setting) -> RecomputeTime:
         seconds=seconds,
         low_s=low,
         high_s=high,
+        whole_s=way.seconds(setting.tokens + setting.options.new),
+        rest_s=setting.rest(way, setting.tokens),
         tokens_per_s=setting.tokens / seconds,
         way=way.title,
         basis=way.basis,
@@ -117,8 +125,9 @@ def _terms(way: Way, setting: Setting) -> tuple[Term, ...]:
     if isinstance(way, Prefill):
         return way.terms(setting.tokens)
     if isinstance(way, Measured) and way.model is not None:
+        factor = way.factor(setting.tokens)
         return tuple(
-            Term(term.name, term.seconds * way.factor(setting.tokens), f"{term.arithmetic}, x measured / modelled")
+            Term(term.name, term.seconds * factor, f"{term.arithmetic}, x {factor:.4g} measured / modelled")
             for term in way.model.terms(setting.tokens)
         )
     return ()

@@ -43,9 +43,11 @@ class Alternative:
 class RecomputeTime:
     """How long the prefix takes to compute again."""
 
-    seconds: float
+    seconds: float  # whole_s - rest_s
     low_s: float
     high_s: float
+    whole_s: float  # of the prefix and the new tokens, nothing cached
+    rest_s: float  # of the new tokens after the cached prefix: computed anyway
     tokens_per_s: float
     way: str
     basis: str
@@ -81,6 +83,15 @@ class PathAnswer:
     fetch_wins_short: bool  # does fetching win below the first crossover?
     split_s: float
     flips: tuple[Flip, ...]
+
+
+def best(paths: tuple[PathAnswer, ...]) -> tuple[PathAnswer, ...]:
+    """Of each tier the path with the largest margin: its verdict is the tier's."""
+    found: dict[str, PathAnswer] = {}
+    for path in paths:
+        if path.tier not in found or path.margin > found[path.tier].margin:
+            found[path.tier] = path
+    return tuple(found.values())
 
 
 @frozen

@@ -6,7 +6,7 @@ from typing import Literal
 
 from kvcalc import units
 from kvcalc.answers.options import Options
-from kvcalc.errors import UserError
+from kvcalc.errors import UserError, shown
 from kvcalc.frozen import frozen
 from kvcalc.physics.transfer import Hop, Overhead, Route
 from kvcalc.profiles import catalog
@@ -36,15 +36,16 @@ class Path:
 def tiers(machine: Machine, options: Options) -> tuple[Tier, ...]:
     """The node's tiers, or those picked of them, then the added ones; with the options' bandwidths and latencies."""
     own = {tier.name: tier for tier in machine.tiers}
-    picked, added = [], []
+    picked, added = {}, {}
     for word in options.tiers:
         name = _match(word, machine.tiers)
         if name:
-            picked.append(own[name])
+            picked[name] = own[name]
         else:
-            added.append(catalog.tier(word))
-    chosen = (*(picked or machine.tiers), *added)
-    return _overridden(chosen, options)
+            tier = catalog.tier(word)
+            added[tier.name] = tier
+    chosen = (picked or own) | added  # a file of the user's takes the place of a namesake
+    return _overridden(tuple(chosen.values()), options)
 
 
 def _match(word: str, known: Iterable[Tier]) -> str | None:
@@ -54,7 +55,7 @@ def _match(word: str, known: Iterable[Tier]) -> str | None:
         return word
     fitting = [tier.name for tier in known if tier.medium == word or tier.name.startswith(word)]
     if len(fitting) > 1:
-        raise UserError(f"{word!r} fits several tiers: {', '.join(fitting)}; name one of them")
+        raise UserError(f"{shown(word)} fits several tiers: {', '.join(fitting)}; name one of them")
     return fitting[0] if fitting else None
 
 
@@ -65,17 +66,17 @@ def _overridden(chosen: tuple[Tier, ...], options: Options) -> tuple[Tier, ...]:
 
 
 def _by_tier(chosen: tuple[Tier, ...], given: Mapping[str, float], option: str) -> dict[str, float]:
+    names = [tier.name for tier in chosen]
     found: dict[str, float] = {}
     for word, value in given.items():
-        names = [tier.name for tier in chosen]
         name = _match(word, chosen)
-        if word == "all":
-            found |= dict.fromkeys(names, value)
-        elif name is None:
-            raise UserError(f"{option}: no tier {word!r} here; one of {', '.join(names)}, or add it with --tier")
-        else:
+        if name in found:
+            raise UserError(f"{option}: tier {name!r} is given twice")
+        if name:
             found[name] = value
-    return found
+        elif word != "all":
+            raise UserError(f"{option}: no tier {shown(word)} here; one of {', '.join(names)}, or add it with --tier")
+    return dict.fromkeys(names, given["all"]) | found if "all" in given else found
 
 
 def _with(tier: Tier, bandwidth: float | None, latency: float | None) -> Tier:

@@ -1,5 +1,7 @@
 """One row of the answer for each path: fetch time, margin, verdict, crossovers, split, flips."""
 
+from dataclasses import replace
+
 from kvcalc.answers import flips
 from kvcalc.answers.flips import State
 from kvcalc.answers.margin_result import PathAnswer, RecomputeTime
@@ -94,6 +96,11 @@ def _state(setting: Setting, path: Path, recompute: RecomputeTime, lengths: _Len
     def with_links(links: int) -> float:
         return recompute.seconds / path.way.route(links, "typical").seconds(load)
 
+    def with_bandwidth(rate: float) -> float:
+        own, *others = path.typical.hops
+        hops = (replace(own, bandwidth=rate / fetch.own.links), *others)
+        return recompute.seconds / replace(path.typical, hops=hops).seconds(load)
+
     return State(
         tokens=setting.tokens,
         recompute_s=recompute.seconds,
@@ -105,4 +112,5 @@ def _state(setting: Setting, path: Path, recompute: RecomputeTime, lengths: _Len
         margins=margins,
         most_links=available(path.tier, setting.tp),
         with_links=with_links,
+        with_bandwidth=with_bandwidth,
     )

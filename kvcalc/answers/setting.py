@@ -1,5 +1,7 @@
 """A question with its profiles found and its options checked."""
 
+import math
+
 from kvcalc import units
 from kvcalc.answers import paths
 from kvcalc.answers.options import Options
@@ -33,16 +35,15 @@ class Setting:
     ways: Ways
 
     def recompute(self, way: Way, tokens: int) -> float:
-        """Seconds that a fetched prefix saves: with tokens to follow, the whole prompt less those tokens alone."""
-        new = self.options.new
-        if not new:
-            return way.seconds(tokens)
-        return way.seconds(tokens + new) - way.seconds(new, tokens)
+        """Seconds that a fetched prefix saves: those of the whole prompt less those of what follows the prefix."""
+        return way.seconds(tokens + self.options.new) - self.rest(way, tokens)
+
+    def rest(self, way: Way, tokens: int) -> float:
+        """Seconds of the new tokens after a prefix that is there."""
+        return way.seconds(self.options.new, tokens) if self.options.new else 0.0
 
 
-def settle(
-    model: Model | str, hardware: Machine | str, tokens: int, options: Options, known: list[Loads] | None = None
-) -> Setting:
+def settle(model: Model | str, hardware: Machine | str, tokens: int, options: Options, known: list[Loads]) -> Setting:
     """Find the profiles and check the options. Raises UserError for whatever does not go together.
 
     `known` are loads that other nodes have worked out; they serve this one too, and its own are added.
@@ -78,8 +79,21 @@ def settle(
 def _check(tokens: int, options: Options) -> None:
     if not 1 <= tokens <= units.LONGEST_PROMPT or not 0 <= options.new <= units.LONGEST_PROMPT:
         raise UserError(f"a prompt has 1 to {units.count(units.LONGEST_PROMPT)} tokens, not {tokens} and {options.new}")
-    if options.min_margin < 1:
-        raise UserError(f"a minimum margin of {options.min_margin:g} would call a slower fetch a win; use 1 or more")
+    if not 1 <= options.min_margin < math.inf:
+        raise UserError(
+            f"a minimum margin is a number from 1, not {options.min_margin:g}; below it a slower fetch wins"
+        )
+    for name, count in (("tp", options.tp), ("links", options.links), ("page", options.page)):
+        if isinstance(count, int) and count < 1:
+            raise UserError(f"--{name} is at least 1, not {count}")
+    if isinstance(options.prefill, float | int) and not 0 < options.prefill < math.inf:
+        raise UserError(f"--prefill: {options.prefill:g} tok/s is not a rate; it must be above zero")
+    for tier, rate in options.bandwidth.items():
+        if not 0 < rate < math.inf:
+            raise UserError(f"--bandwidth {tier}: {rate:g} B/s is not a rate; it must be above zero")
+    for tier, seconds in options.latency.items():
+        if not 0 <= seconds < math.inf:
+            raise UserError(f"--latency {tier}: {seconds:g} s is not a time; it must be zero or more")
 
 
 def _split(model: Model, machine: Machine, options: Options) -> int:
@@ -93,8 +107,7 @@ def _split(model: Model, machine: Machine, options: Options) -> int:
     return tp
 
 
-def _loads(known: list[Loads] | None, model: Model, kv: str, tp: int, found: Pages) -> Loads:
-    known = known if known is not None else []
+def _loads(known: list[Loads], model: Model, kv: str, tp: int, found: Pages) -> Loads:
     for loads in known:
         if loads.model is model and (loads.kv, loads.tp, loads.pages) == (kv, tp, found):
             return loads

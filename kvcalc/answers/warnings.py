@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kvcalc import units
-from kvcalc.answers.margin_result import PathAnswer
+from kvcalc.answers.margin_result import PathAnswer, best
 from kvcalc.answers.setting import Setting
 from kvcalc.errors import UserError
 from kvcalc.physics import coefficients, formats, kv, work
@@ -25,17 +25,17 @@ def warnings(setting: Setting, paths: tuple[PathAnswer, ...]) -> tuple[str, ...]
     )
 
 
-def longer_namesake(setting: Setting) -> str | None:
-    """A model with the same layers whose context holds the prompt, where this model's does not."""
+def longer_namesakes(setting: Setting) -> tuple[str, ...]:
+    """The models with the same layers whose context holds the prompt, where this model's does not."""
     needed = setting.tokens + setting.options.new
     if needed <= setting.model.context:
-        return None
-    return next((name for name in setting.model.same_geometry if catalog.model(name).context >= needed), None)
+        return ()
+    return tuple(name for name in setting.model.same_geometry if catalog.model(name).context >= needed)
 
 
 def _context(setting: Setting) -> Iterator[str]:
     needed = setting.tokens + setting.options.new
-    if needed > setting.model.context and longer_namesake(setting) is None:
+    if needed > setting.model.context and not longer_namesakes(setting):
         context = units.count(setting.model.context)
         yield f"{units.count(needed)} tokens are more than the {context} that {setting.model.title} is made for"
 
@@ -48,11 +48,13 @@ def _memory(setting: Setting) -> Iterator[str]:
     gpu = setting.machine.accelerator
     dense = "bf16" if setting.weights == "mxfp4" else setting.weights
     width = coefficients.WEIGHT_BYTES
-    needed = (counted.total - counted.experts) * width[dense] + counted.experts * width[setting.weights]
+    weights = (counted.total - counted.experts) * width[dense] + counted.experts * width[setting.weights]
+    cache = setting.tp * kv.resident(setting.model, setting.tokens + setting.options.new, setting.kv, setting.tp)
     held = setting.tp * (gpu.device_memory or gpu.memory).value
-    if needed > held:
-        weights = f"the {setting.weights} weights of {setting.model.title} ({units.short(needed, 'B')})"
-        yield f"{weights} don't fit in the memory of {setting.tp} x {gpu.title} ({units.short(held, 'B')})"
+    if weights + cache > held:
+        needed = f"{setting.weights} weights ({units.short(weights, 'B')}) and this prompt's KV"
+        memory = f"the memory of {setting.tp} x {gpu.title} ({units.short(held, 'B')})"
+        yield f"{setting.model.title}: {needed} ({units.short(cache, 'B')}) don't fit in {memory}"
 
 
 def _directions(setting: Setting) -> Iterator[str]:
@@ -85,11 +87,7 @@ def _asked(tier: Tier) -> float | None:
 
 def _slow(paths: tuple[PathAnswer, ...]) -> Iterator[str]:
     """Tiers from which fetching is slower than recomputing over any number of links."""
-    best: dict[str, PathAnswer] = {}
-    for path in paths:
-        if path.tier not in best or path.margin > best[path.tier].margin:
-            best[path.tier] = path
-    for path in best.values():
+    for path in best(paths):
         if path.verdict == "recompute" and path.medium in PLACES:
             yield (
                 f"{path.tier}: offloading to {PLACES[path.medium]} buys capacity here, not speed: fetching takes "

@@ -1,1 +1,1 @@
-"""x"""
+"""The command line, one file a command."""

@@ -10,7 +10,7 @@ from kvcalc.profiles import catalog
 from kvcalc.render import show as render
 
 app = typer.Typer(
-    help="List nodes, tiers, accelerators and engines, show one, check a file.",
+    help="List hardware profiles, show one, check a file.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )
@@ -43,4 +43,4 @@ def check(file: Annotated[Path, typer.Argument(help="YAML file")]) -> None:
     """Check a hardware profile of your own, with the profiles that it names."""
     found = catalog.check(file, catalog.HARDWARE)
     kind = getattr(found, "kind", "profile")
-    typer.echo(f"{file}: {kind} {found.name!r} is well formed, with {len(found.sources)} sources")
+    typer.echo(f"{file}: {kind} {found.name!r} is well formed, sources: {', '.join(found.sources)}")

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
@@ -11,15 +12,31 @@ from kvcalc.errors import UserError
 
 app = typer.Typer(
     name="kvcalc",
-    help="Say whether fetching a KV cache from CPU DRAM, NVMe or a shared store beats recomputing it.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     add_completion=False,
     no_args_is_help=True,
 )
-app.command()(margin.margin)
+app.command(short_help="Fetch or recompute, tier by tier.")(margin.margin)
 app.add_typer(models.app, name="models")
 app.add_typer(hardware.app, name="hardware")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"kvcalc {version('kvcalc')}")
+        raise typer.Exit
+
+
+@app.callback()
+def kvcalc(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Say whether fetching a KV cache from CPU DRAM, NVMe or a shared store beats recomputing it."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -30,12 +47,12 @@ def main(argv: Sequence[str]) -> int:
     except UserError as error:
         return _said(str(error), 2)
     except typer.TyperException as error:
-        return _said(_usage(error), getattr(error, "exit_code", 2))
+        return _misused(error)
     except (KeyboardInterrupt, typer.Abort):
         return _said("interrupted", 130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: say nothing more
-        return 1
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left can't be written
+        return 1 if isinstance(error, BrokenPipeError) else _said(f"stdout: {(error.strerror or '').lower()}", 1)
     return code if isinstance(code, int) else 0
 
 
@@ -44,8 +61,11 @@ def _said(message: str, code: int) -> int:
     return code
 
 
-def _usage(error: typer.TyperException) -> str:
-    """What typer found wrong with the options, in one line with the way out."""
+def _misused(error: typer.TyperException) -> int:
+    """What typer found wrong with the options, in one line with the way out; a command without any gets its help."""
     found = error.format_message() if hasattr(error, "format_message") else str(error)
+    if found.startswith("Usage:"):
+        sys.stderr.write(f"{found}\n")
+        return 2
     text = found[:1].lower() + found[1:].rstrip(".")
-    return f"{text}; 'kvcalc --help' lists what there is"
+    return _said(f"{text}; 'kvcalc --help' lists what there is", 2)

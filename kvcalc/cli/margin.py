@@ -6,14 +6,16 @@ import typer
 
 from kvcalc import units
 from kvcalc.answers import margin as question
-from kvcalc.answers.margin_result import Margin
+from kvcalc.answers.margin_result import Margin, best
 from kvcalc.answers.options import Options
-from kvcalc.cli.options import FormatOption, OutputOption, by_tier, positive_rate
-from kvcalc.errors import UserError
+from kvcalc.cli.options import FormatOption, OutputOption, by_tier
+from kvcalc.cli.options import latency as read_latency
+from kvcalc.errors import UserError, shown
 from kvcalc.physics import formats
 from kvcalc.physics.crossover import BEST_FIRST
 from kvcalc.profiles import catalog
 from kvcalc.profiles.hardware import EngineName, Layout, Node, Weights
+from kvcalc.profiles.model import Model
 from kvcalc.render import show
 from kvcalc.tables import margin as tables
 
@@ -77,8 +79,8 @@ def margin(
         engine=engine,
         prefill=_prefill(prefill),
         tiers=tuple(tier or ()),
-        bandwidth=by_tier(bandwidth or [], "--bandwidth", positive_rate),
-        latency=by_tier(latency or [], "--latency", units.seconds),
+        bandwidth=by_tier(bandwidth or [], "--bandwidth", units.rate),
+        latency=by_tier(latency or [], "--latency", read_latency),
         links=_links(links),
         layout=layout,
         page=page,
@@ -87,36 +89,42 @@ def margin(
     )
     tokens = units.tokens(seq)
     found = catalog.model(model)
-    results = question.margins(found, _nodes(hardware), tokens, options)
+    results = _results(found, hardware or [DEFAULT_NODE], tokens, options)
     show.show(results, tables.page(results, explain), form, output)
     return _code(results, fail_if)
 
 
-def _nodes(hardware: list[str] | None) -> list[str]:
-    chosen = hardware or [DEFAULT_NODE]
-    return catalog.names(Node) if "all" in chosen else list(dict.fromkeys(chosen))
+def _results(model: Model, hardware: list[str], tokens: int, options: Options) -> list[Margin]:
+    """The answers. Of 'all' nodes, those that can't answer are named on stderr; a node that is named must answer."""
+    every = "all" in hardware
+    nodes = catalog.names(Node) if every else list(dict.fromkeys(hardware))
+    results, refused = question.margins(model, nodes, tokens, options)
+    if refused and not (every and results):
+        alike = len(refused) == len(nodes) and len(set(map(str, refused.values()))) == 1
+        node, error = next(iter(refused.items()))
+        raise UserError(str(error) if alike else f"{node}: {error}")
+    for node, error in refused.items():
+        typer.echo(f"kvcalc: left out {node}: {error}", err=True)
+    return results
 
 
 def _prefill(text: str | None) -> Literal["profile", "model", "textbook"] | float | None:
     if text is None or text in ("profile", "model", "textbook"):
         return text  # type: ignore[return-value]
-    value = units.token_rate(text)
-    if value <= 0:
-        raise UserError(f"--prefill: {text!r} is not a rate: it must be above zero")
-    return value
+    return units.token_rate(text)
 
 
 def _links(text: str | None) -> int | Literal["all"] | None:
     if text is None or text == "all":
         return text  # type: ignore[return-value]
     if not text.isascii() or not text.isdecimal() or int(text) < 1:
-        raise UserError(f"--links: {text!r} is not a number of links; write one like '1' or 'all'")
+        raise UserError(f"--links: {shown(text)} is not a number of links; write one like '1' or 'all'")
     return int(text)
 
 
 def _code(results: list[Margin], fail_if: str | None) -> int:
-    """3 if any verdict that is printed is as bad as `fail_if`, or worse."""
+    """3 if the verdict of any tier, that of its best path, is as bad as `fail_if` or worse."""
     if fail_if is None:
         return 0
     bad = BEST_FIRST[BEST_FIRST.index(fail_if) :]
-    return 3 if any(path.verdict in bad for result in results for path in result.paths) else 0
+    return 3 if any(path.verdict in bad for result in results for path in best(result.paths)) else 0

@@ -39,4 +39,4 @@ def show(
 def check(file: Annotated[Path, typer.Argument(help="YAML file")]) -> None:
     """Check a model profile of your own."""
     found = catalog.check(file, {"model": Model})
-    typer.echo(f"{file}: model {found.name!r} is well formed, with {len(found.sources)} sources")
+    typer.echo(f"{file}: model {found.name!r} is well formed, sources: {', '.join(found.sources)}")

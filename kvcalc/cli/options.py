@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from kvcalc import units
-from kvcalc.errors import UserError
+from kvcalc.errors import UserError, shown
 
 Format = Literal["text", "markdown", "json", "csv"]
 
@@ -18,22 +18,18 @@ OutputOption = Annotated[Path | None, typer.Option("--output", help="Write to th
 
 
 def by_tier(given: list[str], option: str, read: Callable[[str], float]) -> dict[str, float]:
-    """Values by tier in texts like "nvme=7 GB/s"; a zero needs no unit."""
+    """Values by tier in texts like "nvme=7 GB/s"."""
     found: dict[str, float] = {}
     for text in given:
         tier, separator, value = text.partition("=")
         if not separator or not tier or not value:
-            raise UserError(f"{option}: {text!r} has no tier and value; write one like '{option} dram=50GB/s'")
-        number = 0.0 if value.strip() == "0" else read(value)
-        if tier in found:
-            raise UserError(f"{option}: tier {tier!r} is given twice")
-        found[tier.strip()] = number
+            raise UserError(f"{option}: {shown(text)} has no tier and value; write one like '{option} dram=50GB/s'")
+        if tier.strip() in found:
+            raise UserError(f"{option}: tier {shown(tier)} is given twice")
+        found[tier.strip()] = read(value)
     return found
 
 
-def positive_rate(text: str) -> float:
-    """Bytes/s above zero."""
-    value = units.rate(text)
-    if value <= 0:
-        raise UserError(f"{text!r} is not a rate: it must be above zero")
-    return value
+def latency(text: str) -> float:
+    """Seconds; a zero needs no unit."""
+    return 0.0 if text.strip() == "0" else units.seconds(text)

@@ -5,7 +5,7 @@ per-token-head), SGLang 0.5.23 `pool_configurator.py` (mxfp8, fp4), llama.cpp bl
 `deepseek_v2.py` and `deepseek_v4/attention.py` (ds_mla).
 """
 
-from kvcalc.errors import UserError
+from kvcalc.errors import UserError, shown
 from kvcalc.frozen import frozen
 from kvcalc.profiles.model import Compressed, Indexer, Latent, Model
 
@@ -52,7 +52,7 @@ def stored(model: Model, kv_dtype: str) -> str:
     Raises UserError for a format that no engine known here stores for this model.
     """
     if kv_dtype not in NAMES:
-        raise UserError(f"no KV format {kv_dtype!r}; one of {', '.join(NAMES)}")
+        raise UserError(f"no KV format {shown(kv_dtype)}; one of {', '.join(NAMES)}")
     latent = any(isinstance(group, Latent) for group in model.groups)
     compressed = any(isinstance(group, Compressed) for group in model.groups)
     sparse = compressed or (latent and any(isinstance(group, Indexer) for group in model.groups))

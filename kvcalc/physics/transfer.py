@@ -118,10 +118,8 @@ class Fetch:
     """One restore over one path: its time and what that is made of."""
 
     seconds: float
-    waiting: float  # s: latency and engine
     own: Carried  # over the tier's own links
     own_fixed: float  # s that no bandwidth of the tier's own links shortens
-    others: float  # s of the slowest other hop, which is on its way at the same time
     fixed: float  # s that no bandwidth of the slowest hop shortens
 
     @property
@@ -156,7 +154,7 @@ class Route:
         others = max(rest_s, default=0.0) if self.pipelined else 0.0
         slowest = copies[1 + rest_s.index(others)] if others > own.seconds else copies[0]
         seconds = waiting + in_turn + max(own.seconds, others)
-        return Fetch(seconds, waiting, own, waiting + in_turn + copies[0], others, waiting + in_turn + slowest)
+        return Fetch(seconds, own, waiting + in_turn + copies[0], waiting + in_turn + slowest)
 
 
 @frozen

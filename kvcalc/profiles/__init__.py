@@ -1,1 +1,1 @@
-"""x"""
+"""The strict reading of model and hardware profiles."""

@@ -11,19 +11,19 @@ from dataclasses import fields, is_dataclass
 from datetime import date
 from functools import cache as once
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 from zlib import crc32
 
-from kvcalc import files
+from kvcalc import files, units
 from kvcalc.errors import UserError
 from kvcalc.profiles import fields as kinds
-from kvcalc.profiles import hardware, model
+from kvcalc.profiles import hardware, markers, model
 from kvcalc.profiles import sources as origins
 from kvcalc.profiles.sources import Source
 
 P = TypeVar("P", bound=kinds.Profile)
 
-_CODE = (kinds, hardware, model, origins)
+_CODE = (units, kinds, markers, hardware, model, origins)
 _CLASSES: dict[str, Callable[..., object]] = {
     name: found
     for module in _CODE
@@ -40,9 +40,11 @@ def load(kind: type[P], path: Path) -> P:
     try:
         found = json.loads(kept.read_bytes())
         if found["stamp"] == stamp:
-            return cast(P, _unpacked(found["profile"], [_unpacked(each, ()) for each in found["sources"]]))
+            known = _unpacked(found["profile"], [_unpacked(each, ()) for each in found["sources"]])
+            if isinstance(known, kind):
+                return known
     except (OSError, ValueError, KeyError, TypeError, IndexError):
-        pass  # not kept yet, or not by this version
+        pass  # not kept yet, or damaged
     from kvcalc.profiles import documents
 
     profile = documents.load(kind, path)

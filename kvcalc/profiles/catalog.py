@@ -7,7 +7,7 @@ from functools import cache as once
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from kvcalc.errors import UserError
+from kvcalc.errors import UserError, shown
 from kvcalc.frozen import frozen
 from kvcalc.profiles import cache
 from kvcalc.profiles.fields import Profile
@@ -82,13 +82,17 @@ def _files(kind: type[Profile]) -> dict[str, Path]:
 
 def _find(kind: type[P], reference: str) -> Path | None:
     """The file of a profile: a path as it is given, else a name, the user's own folder first."""
-    if reference.endswith(SUFFIXES):
+    if _is_path(reference):
         return Path(reference)
     for root in (personal(), shipped()):
         path = root / FOLDERS[kind] / f"{reference}.yaml"
-        if os.sep not in reference and path.is_file():
+        if os.sep not in reference and os.path.isfile(path):  # false, too, for a name that no file can have
             return path
     return None
+
+
+def _is_path(reference: str) -> bool:
+    return reference.lower().endswith(SUFFIXES)
 
 
 @_once
@@ -109,7 +113,7 @@ def _unknown(kind: type[Profile], reference: str) -> str:
     known = names(kind)
     hint = closest(reference, known)
     more = f"'kvcalc {'models' if kind is Model else 'hardware'} list' lists them"
-    return f"no {word} {reference!r}; did you mean {hint!r}?" if hint else f"no {word} {reference!r}; {more}"
+    return f"no {word} {shown(reference)}; did you mean {hint!r}?" if hint else f"no {word} {shown(reference)}; {more}"
 
 
 def closest(word: str, known: list[str]) -> str | None:
@@ -128,7 +132,7 @@ def _plain(name: str) -> str:
 def model(reference: str) -> Model:
     """A model profile by name, by Hugging Face name, or by path to a YAML file."""
     path = _find(Model, reference) or _find(Model, reference.lower())
-    if path is None and "/" in reference:
+    if path is None and os.sep in reference:
         wanted = reference.lower()
         path = next((file for file in _files(Model).values() if wanted == _huggingface(file)), None)
     return _load(Model, path) if path else _get(Model, reference)
@@ -166,15 +170,19 @@ def curves(accelerator: str) -> Curves | None:
 
 def machine(reference: str) -> Machine:
     """A node by name or path, with its accelerator and its tiers as the node has them."""
-    node = _get(Node, reference)
-    beside = Path(reference).parent if reference.endswith(SUFFIXES) else None
-    gpu = _get(Accelerator, _beside(node.accelerator, beside))
-    return Machine(node, gpu, tuple(_on_node(each, beside) for each in node.tiers))
+    node, file = _get(Node, reference), _find(Node, reference)
+    gpu = _named(Accelerator, node.accelerator, file, "accelerator")
+    tiers = [_named(Tier, use.tier, file, f"tiers.{place}.tier") for place, use in enumerate(node.tiers)]
+    return Machine(node, gpu, tuple(map(_on_node, tiers, node.tiers)))
 
 
-def _beside(reference: str, folder: Path | None) -> str:
-    """A path in a node's file counts from that file's folder."""
-    return str(folder / reference) if folder and reference.endswith(SUFFIXES) else reference
+def _named(kind: type[P], reference: str, file: Path | None, field: str) -> P:
+    """A profile that a node's file names, by a path from that file's folder or by name."""
+    path = str(file.parent / reference) if file and _is_path(reference) else reference
+    try:
+        return _get(kind, path)
+    except UserError as error:
+        raise UserError(f"{file}: {field}: {error}") from error
 
 
 HARDWARE: dict[str, type[Profile]] = {
@@ -194,7 +202,7 @@ def all_hardware() -> list[tuple[str, Profile]]:
 
 def hardware(reference: str) -> Profile:
     """Any hardware profile by name or path, nodes first. Raises UserError, with the closest name of any kind."""
-    if reference.endswith(SUFFIXES):
+    if _is_path(reference):
         return check(Path(reference), HARDWARE)
     for kind in HARDWARE.values():
         path = _find(kind, reference)
@@ -202,7 +210,7 @@ def hardware(reference: str) -> Profile:
             return _load(kind, path)
     hint = closest(reference, [name for kind in HARDWARE.values() for name in names(kind)])
     more = f"did you mean {hint!r}?" if hint else "'kvcalc hardware list' lists them"
-    raise UserError(f"no hardware {reference!r}; {more}")
+    raise UserError(f"no hardware {shown(reference)}; {more}")
 
 
 def check(path: Path, kinds: dict[str, type[Profile]]) -> Profile:
@@ -213,19 +221,18 @@ def check(path: Path, kinds: dict[str, type[Profile]]) -> Profile:
     word = document.get("kind") if isinstance(document, dict) else None
     if len(kinds) == 1:
         (kind,) = kinds.values()
-    elif word in kinds:
+    elif isinstance(word, str) and word in kinds:
         kind = kinds[word]
     else:
-        raise UserError(f"{path}: kind: {word!r} is not a kind of profile; one of {', '.join(kinds)}")
+        raise UserError(f"{path}: kind: {shown(word)} is not a kind of profile; one of {', '.join(kinds)}")
     profile = documents.load(kind, path)
     if isinstance(profile, Node):
         machine(str(path))
     return profile
 
 
-def _on_node(use: NodeTier, beside: Path | None) -> Tier:
+def _on_node(base: Tier, use: NodeTier) -> Tier:
     """The tier profile with what this node changes."""
-    base = tier(_beside(use.tier, beside))
     read, write = base.read, base.write
     return replace(
         base,

@@ -1,15 +1,17 @@
 """Profile files: strict YAML in, a profile out, and every error with its file, line and field."""
 
+import re
 from collections.abc import Hashable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from kvcalc.errors import UserError
+from kvcalc.errors import UserError, shown
 from kvcalc.profiles.fields import Profile
-from kvcalc.profiles.sources import Context, Source
+from kvcalc.profiles.sources import Context, Source, given
 
 if TYPE_CHECKING:
     _Base = yaml.SafeLoader
@@ -19,34 +21,66 @@ else:
 P = TypeVar("P", bound=Profile)
 Place = tuple[str | int, ...]
 
+_DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 LARGEST_FILE = 1_000_000  # bytes; the largest shipped profile has 20,000
 
 
+class _Odd:
+    """What YAML 1.1 reads in a way that nobody expects: 12:30 as 750, 010 as 8. No field takes it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
 class _Loader(_Base):
-    """Safe, and without YAML's silent choice of the last of two equal keys."""
+    """Safe, without YAML's silent choice of the last of two equal keys and without its odd numbers and days."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[object] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, Hashable) or key in seen:
-                problem = f"key {key!r} is given twice" if isinstance(key, Hashable) else "a key must be plain text"
+                problem = (
+                    f"key {shown(key)} is given twice" if isinstance(key, Hashable) else "a key must be plain text"
+                )
                 raise yaml.constructor.ConstructorError(None, None, problem, key_node.start_mark)
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+    def whole(self, node: yaml.ScalarNode) -> int | _Odd:
+        """A whole number in plain decimal digits."""
+        return int(node.value) if _DECIMAL.fullmatch(node.value) else _Odd(node.value)
+
+    def day(self, node: yaml.ScalarNode) -> date | _Odd:
+        """A day that there is."""
+        try:
+            return date.fromisoformat(node.value)
+        except ValueError:
+            return _Odd(node.value)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.whole)
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.day)
 
 
 def load(kind: type[P], path: Path) -> P:
     """The profile in a file. Raises UserError with file, line, field, what is wrong and what is expected."""
     text = _text(path)
+    document = _parsed(text, path)
+    if not isinstance(document, Mapping):
+        raise UserError(f"{path}: is not a profile: it holds no keys and values")
+    context = Context(_sources(document.get("sources")))
     try:
-        return parse(kind, _parsed(text, path))
+        profile = TypeAdapter(kind).validate_python(document, context=context)
     except ValidationError as error:
-        place, reason = explain(error)
-        line, field = _place(text, place)
-        raise UserError(f"{path}: line {line}: {field}: {reason}") from error
-    except UserError as error:
-        raise UserError(str(error) if str(error).startswith(str(path)) else f"{path}: {error}") from error
+        raise _misplaced(path, text, *_explained(error)) from error
+    if context.unused:
+        place = ("sources", context.unused[0])
+        raise _misplaced(path, text, place, "is used by no figure; use it or take it out")
+    return profile
 
 
 def read(path: Path) -> object:
@@ -54,32 +88,30 @@ def read(path: Path) -> object:
     return _parsed(_text(path), path)
 
 
-def parse(kind: type[P], document: object) -> P:
-    """A profile from a parsed file. Raises pydantic's ValidationError, or UserError for a source that is not used."""
-    if not isinstance(document, Mapping):
-        raise UserError("is not a profile: it holds no keys and values")
-    sources = document.get("sources")
-    context = Context(_sources(sources) if isinstance(sources, Mapping) else {})
-    profile = TypeAdapter(kind).validate_python(document, context=context)
-    if context.unused:
-        raise UserError(f"source {context.unused[0]!r} is used by no figure; use it or take it out of 'sources'")
-    return profile
+def _misplaced(path: Path, text: str, place: Place, reason: str) -> UserError:
+    line, field = _place(text, place)
+    return UserError(f"{path}: line {line}: {field}: {reason}")
 
 
-def _sources(document: Mapping[str, object]) -> dict[str, Source]:
-    """The sources by key; what is wrong with one is found with the profile."""
+def _sources(document: object) -> dict[str, Source]:
+    """The sources by key; what is wrong with one is found with the profile, and any stands for it till then."""
     reads, found = TypeAdapter(Source), {}
-    for key, value in document.items():
+    for key, value in document.items() if isinstance(document, Mapping) else ():
         try:
             found[key] = reads.validate_python(value)
         except ValidationError:
-            continue
+            found[key] = given(key)
     return found
 
 
-def explain(error: ValidationError) -> tuple[Place, str]:
+def _explained(error: ValidationError) -> tuple[Place, str]:
     """The place and the reason of a validation error's first finding, in words a user can act on."""
-    found = sorted(error.errors(include_url=False), key=lambda each: each["loc"][:1] != ("sources",))
+    every = error.errors(include_url=False, include_context=False)
+    within = {each["loc"][:depth] for each in every for depth in range(len(each["loc"]))}
+    found = [
+        each for each in every if each["loc"] not in within
+    ]  # that a list lacks a member which is wrong is no news
+    found.sort(key=lambda each: each["loc"][:1] != ("sources",))
     reason = str(found[0]["msg"]).removeprefix("Value error, ")
     reason = {"unexpected_keyword_argument": "is not a key known here", "missing": "is missing"}.get(
         found[0]["type"], reason

@@ -1,83 +1,15 @@
-"""The kinds of fields that profiles have, as markers that pydantic reads.
-
-Profiles are plain frozen dataclasses and pydantic validates documents into them. Nothing here imports pydantic before a
-document is validated, so that a command whose profiles are known already (see `cache`) doesn't wait for it.
-"""
+"""The kinds of fields that profiles have: figures with unit and source, counts, words, and what every profile has."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any
 
 from kvcalc import units
-from kvcalc.errors import UserError
-from kvcalc.frozen import frozen
+from kvcalc.errors import UserError, shown
+from kvcalc.profiles.markers import Flag, NotEmpty, Text, Whole, part
 from kvcalc.profiles.sources import Context, Figure, Range, Source, exactly, figure
 
 if TYPE_CHECKING:
     from pydantic import ValidationInfo
-
-T = TypeVar("T")
-
-
-@dataclass_transform(frozen_default=True, kw_only_default=True)
-def part(cls: type[T]) -> type[T]:
-    """A frozen dataclass that refuses unknown keys, infinities and changes."""
-    made = frozen(cls)
-    made.__pydantic_config__ = {"extra": "forbid", "allow_inf_nan": False}  # type: ignore[attr-defined]
-    return made
-
-
-class Whole:
-    """A whole number from `least`; true and 2.0 are not whole numbers."""
-
-    def __init__(self, least: int) -> None:
-        self.least = least
-
-    def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:
-        """Strict, since pydantic reads `true` as 1."""
-        from pydantic_core import core_schema
-
-        return core_schema.int_schema(strict=True, ge=self.least)
-
-
-class Flag:
-    """true or false."""
-
-    def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:
-        """Strict, since pydantic reads 1 as true."""
-        from pydantic_core import core_schema
-
-        return core_schema.bool_schema(strict=True)
-
-
-class Text:
-    """Text that is not empty and, if a pattern is given, matches it."""
-
-    def __init__(self, pattern: str | None = None) -> None:
-        self.pattern = pattern
-
-    def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:
-        """A string."""
-        from pydantic_core import core_schema
-
-        return core_schema.str_schema(min_length=1, pattern=self.pattern)
-
-
-class NotEmpty:
-    """A collection with at least one member."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        """The collection's own schema with a least length."""
-        return handler(source) | {"min_length": 1}
-
-
-class Tagged:
-    """A union whose members are told apart by their `kind`."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Pydantic's tagged union."""
-        from pydantic import Discriminator
-
-        return Discriminator("kind").__get_pydantic_core_schema__(source, handler)
 
 
 class Reads:
@@ -110,7 +42,7 @@ class Reads:
         if not isinstance(raw, Mapping):
             return exactly(self._figure(raw, info))
         if "typical" not in raw or not set(raw) <= {"low", "typical", "high"}:
-            keys = ", ".join(map(str, raw))
+            keys = shown(", ".join(map(str, raw)))
             raise UserError(f"a range has the keys low, typical and high (typical is required), not {keys}")
         typical = self._figure(raw["typical"], info)
         low, high = (self._figure(raw[key], info) if key in raw else typical for key in ("low", "high"))
@@ -158,7 +90,7 @@ class Seconds:
 
 def _seconds(raw: object) -> float:
     if not isinstance(raw, str):
-        raise UserError(f"{raw!r} is not a time with its unit; write one like '47.9 ms'")
+        raise UserError(f"{shown(raw)} is not a time with its unit; write one like '47.9 ms'")
     return units.seconds(raw)
 
 
@@ -166,7 +98,7 @@ def _positive(read: Callable[[str], float]) -> Callable[[str], float]:
     def checked(text: str) -> float:
         value = read(text)
         if value <= 0:
-            raise UserError(f"{text!r} must be above zero")
+            raise UserError(f"{shown(text)} must be above zero")
         return value
 
     return checked

@@ -6,7 +6,6 @@ from kvcalc.profiles.fields import (
     Cited,
     Compute,
     Count,
-    NotEmpty,
     Number,
     Percent,
     Points,
@@ -19,8 +18,8 @@ from kvcalc.profiles.fields import (
     TimeRange,
     TokenRate,
     Word,
-    part,
 )
+from kvcalc.profiles.markers import Having, NotEmpty, part
 
 Weights = Literal["bf16", "fp16", "fp8", "nvfp4", "mxfp4"]
 EngineName = Literal["ideal", "vllm", "sglang", "trtllm", "lmcache"]
@@ -132,7 +131,7 @@ class Node(Profile):
     gpus: Count
     host_memory: Size | None = None
     tiers: Annotated[tuple[NodeTier, ...], NotEmpty()]
-    prefill: tuple[StatedRate | Curve, ...] = ()
+    prefill: tuple[Annotated[StatedRate | Curve, Having("points")], ...] = ()
 
 
 @part

@@ -6,7 +6,8 @@ elements, not bytes: the element format is chosen by whoever asks for bytes.
 
 from typing import Annotated, Literal
 
-from kvcalc.profiles.fields import Cited, Count, NotEmpty, Profile, Switch, Tagged, Word, Zero, part
+from kvcalc.profiles.fields import Cited, Count, Profile, Switch, Word, Zero
+from kvcalc.profiles.markers import NotEmpty, Tagged, part
 
 
 @part

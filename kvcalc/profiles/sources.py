@@ -7,30 +7,31 @@ A figure is text with a unit and the key of its source: `55 GB/s [nvbandwidth]`.
 import re
 from collections.abc import Callable
 from datetime import date
-from typing import Literal
+from typing import Annotated, Literal
 
-from kvcalc.errors import UserError
+from kvcalc.errors import UserError, shown
 from kvcalc.frozen import frozen
+from kvcalc.profiles.markers import But, Day, Text, part
 
 Basis = Literal["datasheet", "config", "measured", "paper", "textbook", "fit", "estimate", "given"]
 # config: what a model or a machine is configured with; given: an option, never in a file
 Corner = Literal["fast", "typical", "slow"]
 
 
-@frozen
+@part
 class Source:
     """A named place where a number was read, or the method that gave it."""
 
-    title: str
-    address: str  # a URL, repository@commit:path, or the method of a measurement
-    basis: Basis
-    checked: date
+    title: Annotated[str, Text()]
+    address: Annotated[str, Text()]  # a URL, repository@commit:path, or the method of a measurement
+    basis: Annotated[Basis, But("given")]
+    checked: Annotated[date | None, Day()]  # a file says when; None: given as an option
     note: str | None = None  # conditions, doubts, what else was seen
 
 
 def given(option: str) -> Source:
     """The source of a number that was given as an option."""
-    return Source("given as an option", option, "given", date.today())
+    return Source(title="as an option", address=option, basis="given", checked=None)
 
 
 @frozen
@@ -75,7 +76,7 @@ class Context:
         """The source that a key names."""
         if not isinstance(key, str) or key not in self.sources:
             known = ", ".join(sorted(self.sources)) or "none"
-            raise UserError(f"source {key!r} is not listed under 'sources'; listed: {known}")
+            raise UserError(f"source {shown(key)} is not listed under 'sources'; listed: {known}")
         self.used.add(key)
         return self.sources[key]
 
@@ -92,6 +93,8 @@ def figure(raw: object, context: Context, read: Callable[[str], float]) -> Figur
     """The figure in a text like "55 GB/s [nvbandwidth]"."""
     found = _FIGURE.fullmatch(raw.strip()) if isinstance(raw, str) else None
     if found is None:
-        raise UserError(f"{raw!r} does not name its source; write one like '55 GB/s [key]', the key from 'sources'")
+        raise UserError(
+            f"{shown(raw)} does not name its source; write one like '55 GB/s [key]', the key from 'sources'"
+        )
     source = context.cite(found["source"])
     return Figure(read(found["text"]), source)

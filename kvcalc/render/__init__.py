@@ -1,1 +1,1 @@
-"""x"""
+"""Tables and results as text, markdown, CSV and JSON."""

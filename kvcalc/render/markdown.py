@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from kvcalc.tables.page import Lines, Page, Table
 
-_MARKUP = re.compile(r"[\\*`]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|<(?=[A-Za-z/!?])|\](?=\()")
+_MARKUP = re.compile(r"[\\*`~]|&(?=[#\w])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|<(?=[A-Za-z/!?])|\](?=\()")
 
 
 def render(page: Page) -> str:
@@ -42,7 +42,7 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    return _escaped(text).replace("|", "\\|").replace("\n", " ")
+    return _escaped(" ".join(text.split())).replace("|", "\\|")
 
 
 def _escaped(text: str) -> str:

@@ -20,7 +20,7 @@ def show(results: Sequence[object], page: Page, form: Format | None, output: Pat
     if output is not None:
         files.write(output, rendered)
     else:
-        sys.stdout.write(rendered)
+        sys.stdout.write(_encodable(rendered))
 
 
 def _render(results: Sequence[object], page: Page, form: Format, terminal: bool) -> str:
@@ -32,6 +32,16 @@ def _render(results: Sequence[object], page: Page, form: Format, terminal: bool)
         return markdown.render(page)
     width = _columns()
     return text.render(page, width, colour=terminal and not os.environ.get("NO_COLOR"))
+
+
+def _encodable(rendered: str) -> str:
+    """With lines of hyphens and `?` where the terminal's encoding lacks a character."""
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        rendered.encode(encoding)
+    except UnicodeEncodeError:
+        return rendered.replace("\u2500", "-").encode(encoding, "replace").decode(encoding)
+    return rendered
 
 
 def _columns() -> int:

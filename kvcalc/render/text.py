@@ -51,7 +51,7 @@ def _table(table: Table, width: int) -> "RenderableType":
     from rich.table import Table as Grid
     from rich.text import Text
 
-    roomy = sum(_widths(table, len)) + 3 * len(table.columns) <= width
+    roomy = sum(_widths(table, _cells)) + 3 * len(table.columns) <= width
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1 if roomy else 0), show_edge=False)
     widths = fitted(table, width - len(table.columns) + 1)
     for column, room in zip(table.columns, widths, strict=True):
@@ -64,21 +64,38 @@ def _table(table: Table, width: int) -> "RenderableType":
 
 
 def fitted(table: Table, width: int) -> list[int]:
-    """Column widths that break lines between words: the longest word each, then room for the longest cells."""
-    least, natural = _widths(table, _longest_word), _widths(table, len)
+    """Column widths that add up to at most `width`: the longest word each, then room for the longest cells.
+
+    Where numbers don't fit with their units they are parted, and where words don't fit the longest are broken.
+    """
+    natural, least = _widths(table, _cells), _widths(table, _together)
+    if sum(least) > width:
+        least = _widths(table, _longest_word)
+    while sum(least) > width:
+        least[least.index(max(least))] -= 1
     spare = width - sum(least)
     order = sorted(range(len(least)), key=lambda place: natural[place] - least[place])
     for number, place in enumerate(order):
-        share = max(0, spare // (len(order) - number))
-        more = min(share, natural[place] - least[place])
+        more = max(0, min(spare // (len(order) - number), natural[place] - least[place]))
         least[place] += more
         spare -= more
     return least
 
 
+def _cells(text: str) -> int:
+    """Columns of a terminal that a text takes."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _together(text: str) -> int:
+    """The longest part that stays on one line if it can: a word, or a number with its unit."""
+    return max(map(_cells, _TOGETHER.findall(text)), default=1)
+
+
 def _longest_word(text: str) -> int:
-    """The longest part that stays on one line: a word, or a number with its unit."""
-    return max(map(len, _TOGETHER.findall(text)), default=1)
+    return max(map(_cells, text.split()), default=1)
 
 
 def _widths(table: Table, measure: Callable[[str], int]) -> list[int]:

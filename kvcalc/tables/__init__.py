@@ -1,1 +1,1 @@
-"""x"""
+"""Results as neutral tables, where numbers get their units."""

@@ -32,8 +32,9 @@ def _recompute(result: Margin) -> Iterator[str]:
     for term in found.terms:
         yield f"recompute, {term.name}: {units.short(term.seconds, 's')} ({term.arithmetic})"
     if result.new_tokens:
-        whole = units.count(result.tokens + result.new_tokens)
-        yield f"recompute = prefill of {whole} tokens, less that of the {units.count(result.new_tokens)} new ones alone"
+        whole = f"{units.short(found.whole_s, 's')} (all {units.count(result.tokens + result.new_tokens)} tokens)"
+        rest = f"{units.short(found.rest_s, 's')} (the {units.count(result.new_tokens)} new ones after a cached prefix)"
+        yield f"recompute = {whole} - {rest} = {units.short(found.seconds, 's')}"
     rate = f"{units.count(result.tokens)} tokens / {units.count(found.tokens_per_s)} tok/s"
     yield f"recompute = {rate} = {units.short(found.seconds, 's')} ({found.way})"
     if found.low_s != found.high_s:
@@ -50,7 +51,7 @@ def _paths(result: Margin) -> Iterator[str]:
         yield _fetch(path)
         fetch, recompute = units.short(path.fetch_s, "s"), units.short(result.recompute.seconds, "s")
         low, high = units.short(path.fetch_low_s, "s"), units.short(path.fetch_high_s, "s")
-        margin = f"{recompute} / {fetch} = {units.times(path.margin)}"
+        margin = f"{recompute} / {fetch} = {units.times(path.margin, (1.0, result.min_margin))}"
         yield f"{_name(path)}: margin = {margin}, {path.verdict}; fetch range {low} to {high}"
 
 
@@ -64,5 +65,7 @@ def _name(path: PathAnswer) -> str:
 
 def _fetch(path: PathAnswer) -> str:
     moved, rate = units.short(path.moved_bytes, "B"), units.short(path.bandwidth_bytes_per_s, "B/s")
-    fixed = f"{units.short(path.fixed_s, 's')} fixed ({path.copies} {_copies(path.copies)}, latency, engine)"
+    fixed = (
+        f"{units.short(path.fixed_s, 's')} fixed ({units.count(path.copies)} {_copies(path.copies)}, latency, engine)"
+    )
     return f"{_name(path)}: fetch = {fixed} + {moved} / {rate} = {units.short(path.fetch_s, 's')}"

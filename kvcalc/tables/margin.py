@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from kvcalc import units
 from kvcalc.answers.flips import Flip
-from kvcalc.answers.margin_result import Margin, PathAnswer
+from kvcalc.answers.margin_result import Margin, PathAnswer, best
 from kvcalc.physics.crossover import BEST_FIRST
 from kvcalc.profiles.sources import Source
-from kvcalc.tables import explain
+from kvcalc.tables import explain, flat
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
 UNITS = {"bandwidth_bytes_per_s": "B/s", "prefill_tokens_per_s": "tok/s"}
@@ -18,40 +18,40 @@ FAR = 2.0  # decades; a flip that is further away changes nothing in practice
 def page(results: Sequence[Margin], steps: bool = False) -> Page:
     """One answer, or several nodes side by side; with `steps` also the arithmetic, line by line."""
     first = results[0]
-    main = _paths(results)
     blocks = [
         _restored(results),
         *_recompute(results),
-        main,
+        _paths(results),
         *_lines("Warnings", [line for result in results for line in result.warnings]),
         _changes(results),
         *(Lines(f"Arithmetic{_on(result, results)}", explain.lines(result)) for result in results if steps),
         *_assumptions(results),
     ]
     title = f"{first.model_title}, {units.count(first.tokens)} tokens: fetch or recompute?"
-    return Page(title, _summary(results), tuple(blocks), main)
+    return Page(title, _summary(results), tuple(blocks), flat.table(results))
 
 
 def _summary(results: Sequence[Margin]) -> str:
     """Which tiers win, each by its best path."""
     said = []
     for result in results:
-        best: dict[str, PathAnswer] = {}
-        for path in result.paths:
-            if path.tier not in best or path.margin > best[path.tier].margin:
-                best[path.tier] = path
         words = [
-            f"{verdict} from {_named(tiers)}" if verdict != "recompute" else f"recompute instead of {_named(tiers)}"
+            f"{verdict} {'instead of' if verdict == 'recompute' else 'from'} {_named(tiers, result)}"
             for verdict in BEST_FIRST
-            if (tiers := [path for path in best.values() if path.verdict == verdict])
+            if (tiers := [path for path in best(result.paths) if path.verdict == verdict])
         ]
         said.append((f"{result.hardware}: " if len(results) > 1 else "") + "; ".join(words))
     text = ". ".join(said) + "."
     return text[0].upper() + text[1:] if len(results) == 1 else text
 
 
-def _named(paths: list[PathAnswer]) -> str:
-    return ", ".join(f"{path.tier} ({units.times(path.margin)})" for path in paths)
+def _named(paths: list[PathAnswer], result: Margin) -> str:
+    return ", ".join(f"{path.tier} ({_times(path.margin, result)})" for path in paths)
+
+
+def _times(margin: float, result: Margin) -> str:
+    """So that no rounding puts a margin on the other side of its verdict's bounds."""
+    return units.times(margin, (1.0, result.min_margin))
 
 
 def _on(result: Margin, results: Sequence[Margin]) -> str:
@@ -135,19 +135,19 @@ def _paths(results: Sequence[Margin]) -> Table:
         Column("Fetch wins", "crossovers"),
         Column("Split", "split_s", number=True),
     )
-    rows = tuple((*_node(result, results), *_row(path)) for result in results for path in result.paths)
+    rows = tuple((*_node(result, results), *_row(path, result)) for result in results for path in result.paths)
     return Table("Verdicts", columns, rows)
 
 
-def _row(path: PathAnswer) -> tuple[Cell, ...]:
+def _row(path: PathAnswer, result: Margin) -> tuple[Cell, ...]:
     return (
         Cell(path.tier),
         Cell(f"{path.path}, {_links(path)}"),
         Cell(units.short(path.bandwidth_bytes_per_s, "B/s"), path.bandwidth_bytes_per_s),
         Cell(units.short(path.fetch_s, "s"), path.fetch_s),
-        Cell(_margin(path), path.margin),
+        Cell(_margin(path, result), path.margin),
         Cell(_verdict(path), path.verdict),
-        Cell(_wins(path), " ".join(map(str, path.crossovers))),
+        Cell(_wins(path)),
         Cell(units.short(path.split_s, "s"), path.split_s),
     )
 
@@ -157,8 +157,8 @@ def _links(path: PathAnswer) -> str:
     return count if path.busy_links == path.links else f"{count}, {path.busy_links} busy"
 
 
-def _margin(path: PathAnswer) -> str:
-    low, usual, high = (units.times(each) for each in (path.margin_low, path.margin, path.margin_high))
+def _margin(path: PathAnswer, result: Margin) -> str:
+    low, usual, high = (_times(each, result) for each in (path.margin_low, path.margin, path.margin_high))
     return usual if low == high else f"{usual} ({low} to {high})"
 
 
@@ -229,15 +229,16 @@ def _lines(title: str, lines: list[str]) -> Iterator[Lines]:
 
 def _assumptions(results: Sequence[Margin]) -> Iterator[Lines]:
     every = list(dict.fromkeys(each for result in results for each in result.assumptions))
-    sources = list(dict.fromkeys(source for each in every for source in each.sources))
+    sources = dict.fromkeys(_source(source) for each in every for source in each.sources)
     names = {source: f"S{number}" for number, source in enumerate(sources, 1)}
     texts = []
     for each in every:
-        cited = ", ".join(names[source] for source in each.sources)
+        cited = ", ".join(dict.fromkeys(names[_source(source)] for source in each.sources))
         texts.append(f"{each.text} [{cited}]" if cited else each.text)
     yield Lines("Assumptions", tuple(texts), numbered=True)
-    yield Lines("Sources", tuple(f"{names[source]} {_source(source)}" for source in sources))
+    yield Lines("Sources", tuple(f"{name} {source}" for source, name in names.items()))
 
 
 def _source(source: Source) -> str:
-    return f"{source.basis}, {source.checked}: {source.title}; {source.address}"
+    checked = f", {source.checked}" if source.checked else ""
+    return f"{source.basis}{checked}: {source.title}; {source.address}"

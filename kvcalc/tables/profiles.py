@@ -74,7 +74,7 @@ def _facts(found: Model) -> Lines:
         counted = work.parameters(found)
         embedding = "embedding" if found.tied else "embedding and LM head"
         facts.append(
-            f"{counted.total / 1e9:,.2f}e9 parameters; a token passes {counted.active / 1e9:,.2f}e9 of them, "
+            f"{units.billions(counted.total)} parameters; a token passes {units.billions(counted.active)} of them, "
             f"{embedding} apart"
         )
     except UserError:

@@ -15,6 +15,7 @@ ASKED = {
     "window and mxfp4": ("gpt-oss-120b", "b200-pcie5", 400, {"tp": 1}),
     "latent, host link between": ("deepseek-v3", "h200-pcie5", 1_000, {"links": 1, "engine": "vllm"}),
     "store faster than the host": ("llama3.1-8b", "p4de.24xlarge", 20_000, {"links": 1}),
+    "ranks that hold the same heads": ("qwen3-235b-a22b", "h20-pcie5", 1_000, {"links": "all"}),
     "ceiling of the node": ("llama3.1-8b", "b200-pcie5", 20_000, {"links": "all", "engine": "vllm"}),
 }
 every_answer = pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
@@ -55,7 +56,9 @@ def test_length_or_link_count_of_a_flip_has_the_verdict_that_is_printed(ask, ask
     for path in ask(model, node, tokens, **options).paths:
         for flip in [flip for flip in path.flips if flip.knob in ("tokens", "links")]:
             again = turned(ask, asked, path, flip.knob, flip.value)
-            (same,) = [each for each in again.paths if each.tier == path.tier and each.links in (path.links, flip.value)]
+            (same,) = [
+                each for each in again.paths if each.tier == path.tier and each.links in (path.links, flip.value)
+            ]
             assert same.verdict == flip.verdict != path.verdict, (path.tier, path.links, flip)
 
 
@@ -69,7 +72,7 @@ def test_flips_stand_in_the_order_of_how_far_the_knob_is_turned(ask, asked):
 
 
 def test_flips_of_the_chapter_are_those_worked_by_hand(ask, path_of):
-    # NVMe: 3.2768 GB within 400 ms less 110 us of latency takes 8.194 GB/s; 20,000 tokens in its 468.2 ms are 42,715 tok/s
+    # NVMe: 3.2768 GB within 400 ms less 110 us of latency takes 8.194 GB/s; 20,000 tokens in its 468.2 ms are 42,715/s
     nvme = {flip.knob: flip for flip in path_of(ask(links=1), "nvme").flips}
     assert nvme["bandwidth_bytes_per_s"].value == pytest.approx(3.2768e9 / (0.4 - 110e-6), rel=1e-6)
     assert nvme["prefill_tokens_per_s"].value == pytest.approx(20_000 / (3.2768 / 7 + 110e-6), rel=1e-6)

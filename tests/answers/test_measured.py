@@ -70,9 +70,7 @@ def test_cpu_load_of_llama_8b_by_vllm_wins_as_often_as_published(ask, path_of, t
 @pytest.mark.parametrize("thousands", range(10, 101, 10))
 def test_margin_of_llama_8b_is_near_the_measured_one_at_every_length(ask, path_of, thousands):
     # recompute and CPU load were read off two charts to 2 %; the model's own worst error on Hopper is 14 %
-    seen = {
-        kind: CASES[f"vllm-h100-l31-8b-{kind}-{thousands}k"]["value"] / 1000 for kind in ("recompute", "cpuload")
-    }
+    seen = {kind: CASES[f"vllm-h100-l31-8b-{kind}-{thousands}k"]["value"] / 1000 for kind in ("recompute", "cpuload")}
     options = {"engine": "vllm", "tp": 1, "kv_dtype": "bf16", "weights": "bf16", "links": 1}
     path = path_of(ask("llama3.1-8b", tokens=1000 * thousands, **options), "dram")
     assert path.margin == pytest.approx(seen["recompute"] / seen["cpuload"], rel=0.25)

@@ -1,5 +1,7 @@
 """Which tiers and how many links an answer covers, and what more links do to a restore."""
 
+from itertools import pairwise
+
 import pytest
 
 from kvcalc import UserError
@@ -52,12 +54,12 @@ def test_more_links_never_slow_a_sharded_cache_down(ask, model, engine):
         {path.tier: path.fetch_s for path in ask(model, "h200-pcie5", links=links, engine=engine, prefill=1e4).paths}
         for links in range(1, 9)
     ]
-    for fewer, more in zip(times, times[1:], strict=False):
+    for fewer, more in pairwise(times):
         assert all(more[tier] <= fewer[tier] * (1 + 1e-12) for tier in fewer)
 
 
 def test_latent_cache_without_an_engine_uses_fewer_links_and_is_no_slower_than_over_one(ask, path_of):
-    # every rank holds the same 61 x 576 B = 35,136 B a token: 8 links of 26.7 GB/s would take twice as long as one of 55
+    # every rank holds the same 61 x 576 B = 35,136 B a token: 8 links of 26.7 GB/s take twice as long as one of 55
     result = ask("deepseek-v3", "h200-pcie5")
     one, all_ = (path_of(result, "dram", links) for links in (1, 8))
     assert result.kv_bytes == 20_000 * 35_136

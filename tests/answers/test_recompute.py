@@ -90,9 +90,7 @@ def test_llama_8b_on_one_h100_is_answered_by_the_curve(ask):
 
 def test_curve_of_any_engine_serves_where_none_is_named_and_of_that_engine_where_one_is(ask):
     options = {"weights": "bf16", "kv_dtype": "bf16"}
-    times = {
-        engine: measured("70B", "h100_sxm", 8, engine, "bf16", 20_000) for engine in ("trtllm", "vllm", "sglang")
-    }
+    times = {engine: measured("70B", "h100_sxm", 8, engine, "bf16", 20_000) for engine in ("trtllm", "vllm", "sglang")}
     for engine, seconds in times.items():
         found = ask("llama3.1-70b", PLAIN_H100, engine=engine, **options).recompute
         assert found.seconds == pytest.approx(seconds, rel=1e-6)
@@ -139,7 +137,9 @@ def test_between_its_points_a_curve_bends_as_the_model_does(ask, machine):
 
 def test_curve_of_a_model_that_can_not_be_modelled_is_straight_in_logarithms(ask, machine):
     # Hunyuan's profile has no feed-forward fields; 100 ms at 1,000 and 400 ms at 4,000 make 200 ms at 2,000
-    curve = "{models: [hunyuan-a13b], tp: 1, weights: fp8, kv_bits: 8, source: made, points: {1000: 100 ms, 4000: 400 ms}}"
+    curve = (
+        "{models: [hunyuan-a13b], tp: 1, weights: fp8, kv_bits: 8, source: made, points: {1000: 100 ms, 4000: 400 ms}}"
+    )
     node = machine("h100-sxm", 1, "10 GB/s", "1 ms", curve)
     assert ask("hunyuan-a13b", node, 2_000).recompute.seconds == pytest.approx(0.2, rel=1e-9)
     assert ask("hunyuan-a13b", node, 8_000).recompute.seconds == pytest.approx(0.8, rel=1e-9)  # in proportion beyond

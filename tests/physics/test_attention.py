@@ -148,9 +148,7 @@ def test_a_chunk_begins_anew(model_of: ModelOf, new: int, cached: int, window: i
 
 
 @given(new=SHORT, cached=SHORT, ratio=st.sampled_from([1, 2, 4, 128]), most=CAPS)
-def test_compressed_entries_stand_for_several_tokens(
-    model_of: ModelOf, new: int, cached: int, ratio: int, most: int
-):
+def test_compressed_entries_stand_for_several_tokens(model_of: ModelOf, new: int, cached: int, ratio: int, most: int):
     _, found = attentions(model_of(COMPRESSED | {"ratio": ratio, "top_k": most}), absorbed=False)
     expected = by_token(new, cached, lambda before: min((before + 0.5) / ratio, most))
     assert found.visible(new, cached) == pytest.approx(expected)

@@ -168,7 +168,9 @@ def test_a_split_that_engines_refuse_is_refused_with_one_they_take(name: str, tp
     kv.check_split(catalog.model(name), smaller)
 
 
-@pytest.mark.parametrize(("name", "tp"), [("llama3-70b", 16), ("qwen3-235b-a22b", 8), ("glm-5.2", 8), ("gemma3-27b", 4)])
+@pytest.mark.parametrize(
+    ("name", "tp"), [("llama3-70b", 16), ("qwen3-235b-a22b", 8), ("glm-5.2", 8), ("gemma3-27b", 4)]
+)
 def test_a_split_that_engines_take_is_taken(name: str, tp: int):
     kv.check_split(catalog.model(name), tp)
 
@@ -231,17 +233,13 @@ def test_more_tokens_never_take_less(model_of: ModelOf, groups: list[Any], token
 
 
 @given(shape=SHAPES, tokens=LENGTHS, form=PLAIN)
-def test_twice_the_tokens_are_twice_the_bytes_of_full_attention(
-    model_of: ModelOf, shape: Any, tokens: int, form: str
-):
+def test_twice_the_tokens_are_twice_the_bytes_of_full_attention(model_of: ModelOf, shape: Any, tokens: int, form: str):
     model = model_of(full(**shape))
     assert kv.logical(model, 2 * tokens, form) == 2 * kv.logical(model, tokens, form)
 
 
 @given(shape=SHAPES, window=st.integers(1, 10_000), beyond=LENGTHS, form=PLAIN)
-def test_past_its_window_a_layer_keeps_no_more(
-    model_of: ModelOf, shape: Any, window: int, beyond: int, form: str
-):
+def test_past_its_window_a_layer_keeps_no_more(model_of: ModelOf, shape: Any, window: int, beyond: int, form: str):
     model = model_of(sliding(window, **shape))
     assert kv.logical(model, window + beyond, form) == kv.logical(model, window, form)
     assert kv.logical(model, window, form) == kv.logical(model_of(full(**shape)), window, form)
@@ -260,7 +258,9 @@ def test_all_ranks_together_hold_at_least_one_copy(
 ):
     model = model_of(*groups)
     assert tp * kv.resident(model, tokens, form, tp) >= kv.logical(model, tokens, form)
-    assert kv.resident(model, tokens, form, tp) <= kv.resident(model, tokens, form, 1) == kv.logical(model, tokens, form)
+    assert (
+        kv.resident(model, tokens, form, tp) <= kv.resident(model, tokens, form, 1) == kv.logical(model, tokens, form)
+    )
 
 
 @given(groups=MIXED, tokens=LENGTHS)

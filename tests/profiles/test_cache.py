@@ -127,14 +127,16 @@ def test_two_files_of_one_name_are_told_apart(shelf: Path, tmp_path: Path):
         assert cache.load(Tier, other).read.bandwidth.typical.value == 8e9
 
 
-def test_a_relative_path_is_remembered_with_its_folder(
-    shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_relative_path_is_remembered_with_its_folder(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Even if another file of that name has the same length and time."""
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "shelf.yaml").write_text(TIER.replace("7 GB/s", "8 GB/s"))
-    monkeypatch.chdir(tmp_path)
+    other = tmp_path / "other" / "shelf.yaml"
+    other.write_text(TIER.replace("7 GB/s", "8 GB/s"))
+    for path in (shelf, other):
+        os.utime(path, ns=(0, 10**18))
+    monkeypatch.chdir(shelf.parent)
     assert cache.load(Tier, Path("shelf.yaml")).read.bandwidth.typical.value == 7e9
-    monkeypatch.chdir(tmp_path / "other")
+    monkeypatch.chdir(other.parent)
     assert cache.load(Tier, Path("shelf.yaml")).read.bandwidth.typical.value == 8e9
 
 
@@ -179,7 +181,8 @@ def test_a_damaged_profile_under_the_right_stamp_is_read_past(shelf: Path, read:
     assert len(read) == 2
 
 
-def test_the_cache_is_where_the_user_says(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.usefixtures("shelf")
+def test_the_cache_is_where_the_user_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache.folder() == tmp_path / "cache"
     monkeypatch.delenv("KVCALC_CACHE")

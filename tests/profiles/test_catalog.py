@@ -39,7 +39,8 @@ tiers:
   - tier: dram-pcie5
 {SOURCES}"""
 
-MODEL = """\
+MODEL = (
+    """\
 name: llama3-70b
 title: A model of my own
 source: sheet
@@ -48,7 +49,9 @@ hidden: 64
 vocabulary: 100
 groups:
   - {kind: full, layers: 2, heads: 4, kv_heads: 2, key_width: 16, value_width: 16}
-""" + SOURCES
+"""
+    + SOURCES
+)
 
 
 def put(path: Path, text: str) -> Path:
@@ -100,16 +103,16 @@ def test_a_name_is_not_a_way_out_of_the_folder(reference: str):
         catalog.model(reference)
 
 
-def test_a_name_that_ends_like_a_file_is_a_path(tmp_path: Path, own: Path):
-    path = put(tmp_path / "mine.yaml", MODEL)
+def test_a_name_that_ends_like_a_file_is_a_path(own: Path):
+    path = put(own / "mine.yaml", MODEL)
     assert catalog.model(str(path)).title == "A model of my own"
     with pytest.raises(UserError, match=r"^none.yaml: no such file"):
         catalog.model("none.yaml")
 
 
-def test_a_path_keeps_its_case(tmp_path: Path, own: Path):
+def test_a_path_keeps_its_case(own: Path):
     with pytest.raises(UserError) as refusal:
-        catalog.model(str(tmp_path / "None.YML"))
+        catalog.model(str(own / "None.YML"))
     assert "None.YML" in str(refusal.value)
 
 
@@ -157,14 +160,49 @@ def test_a_tier_on_a_node_has_the_nodes_figures_and_keeps_the_rest():
     assert (on_node.read.per_copy, on_node.node_ceiling) == (alone.read.per_copy, alone.node_ceiling)
 
 
-def test_a_node_may_name_a_tier_file_beside_it(tmp_path: Path, own: Path, monkeypatch: pytest.MonkeyPatch):
-    put(tmp_path / "hosts" / "shelf.yaml", TIER)
-    node = put(tmp_path / "hosts" / "machine.yaml", NODE)
+def test_a_node_may_name_a_tier_file_beside_it(own: Path, monkeypatch: pytest.MonkeyPatch):
+    put(own / "hosts" / "shelf.yaml", TIER)
+    node = put(own / "hosts" / "machine.yaml", NODE)
     found = catalog.machine(str(node))
     assert [tier.name for tier in found.tiers] == ["shelf", "dram-pcie5"]
     assert found.tiers[0].read.bandwidth.typical.value == 6e9
     monkeypatch.chdir(node.parent)
     assert catalog.machine("machine.yaml") == found
+
+
+def test_a_node_may_change_every_figure_of_a_tier(own: Path):
+    changes = {
+        "title": "Our shelf",
+        "bandwidth": "6 GB/s [sheet]",
+        "write_bandwidth": "2 GB/s [sheet]",
+        "latency": "50 us [sheet]",
+        "node_ceiling": "30 GB/s [sheet]",
+        "capacity": "4 TB [sheet]",
+    }
+    whole = TIER.replace("sources:", "  latency: 90 us [sheet]\nwrite:\n  bandwidth: 3 GB/s [sheet]\nsources:")
+    put(own / "shelf.yaml", whole)
+    uses = "".join(f"    {key}: {text}\n" for key, text in changes.items())
+    plain = NODE.replace("    bandwidth: 6 GB/s [sheet]\n", "").replace("tiers:", "host_memory: 2 TB [sheet]\ntiers:")
+    changed = plain.replace("  - tier: shelf.yaml\n", f"  - tier: shelf.yaml\n{uses}")
+    kept = catalog.machine(str(put(own / "plain.yaml", plain))).tiers[0]
+    found = catalog.machine(str(put(own / "changed.yaml", changed))).tiers[0]
+    assert [figures(tier) for tier in (kept, found)] == [
+        ("A shelf", 7e9, 3e9, 90e-6, None, None),
+        ("Our shelf", 6e9, 2e9, 50e-6, 30e9, 4e12),
+    ]
+
+
+def figures(tier: Tier) -> tuple[str | float | None, ...]:
+    """What a node may change of a tier."""
+    write, latency, ceiling = tier.write, tier.read.latency, tier.node_ceiling
+    return (
+        tier.title,
+        tier.read.bandwidth.typical.value,
+        write.bandwidth.typical.value if write else None,
+        latency.typical.value if latency else None,
+        ceiling.typical.value if ceiling else None,
+        tier.capacity.value if tier.capacity else None,
+    )
 
 
 def test_a_node_in_the_users_own_folder_may_name_the_users_own_tier(own: Path):
@@ -246,9 +284,7 @@ def test_a_checked_node_is_checked_with_the_files_it_names(own: Path):
         (NODE.replace("h100-sxm", "h100-smx"), "accelerator", "h100-sxm"),
     ],
 )
-def test_a_node_that_names_what_is_not_there_is_told_file_and_field(
-    own: Path, text: str, field: str, suggestion: str
-):
+def test_a_node_that_names_what_is_not_there_is_told_file_and_field(own: Path, text: str, field: str, suggestion: str):
     put(own / "shelf.yaml", TIER)
     path = put(own / "machine.yaml", text)
     with pytest.raises(UserError, match=f"did you mean '{suggestion}'") as refusal:

@@ -9,7 +9,7 @@ import pytest
 from kvcalc.errors import UserError
 from kvcalc.profiles import documents
 from kvcalc.profiles.fields import Profile
-from kvcalc.profiles.hardware import Node, Tier
+from kvcalc.profiles.hardware import Curves, Node, Tier
 from kvcalc.profiles.model import Model
 
 TIER = """\
@@ -72,6 +72,26 @@ sources:
     title: "Data sheet"
     address: "https://example.com/sheet.pdf"
     basis: datasheet
+    checked: 2026-11-29
+"""
+
+CURVES = """\
+kind: curves
+name: h100-sxm
+title: Curves
+live: 13 % [sheet]
+curves:
+  - models: [small]
+    tp: 8
+    weights: fp8
+    kv_bits: 16
+    source: sheet
+    points: {1000: 50 ms, 2000: 90 ms}
+sources:
+  sheet:
+    title: "Data sheet"
+    address: "https://example.com/sheet.pdf"
+    basis: measured
     checked: 2026-11-29
 """
 
@@ -224,15 +244,33 @@ def test_a_range_has_low_typical_and_high_in_this_order(refused: Refused, text: 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("50 ms", "50", "line 15: prefill.0.points.1000: 50 is not a time with its unit"),
-        ("50 ms", "50 MB", "line 15: prefill.0.points.1000: '50 MB' is not a time"),
-        ("50 ms", "0 ms", "line 15: prefill.0.points.1000: "),
-        ("{1000: 50 ms, 2000: 90 ms}", "{}", "line 15: prefill.0.points: "),
-        ("1000: 50 ms", "0: 50 ms", "line 15: prefill.0.points.0"),
-        ("gpus: 8", "gpus: true", "line 5: gpus: "),
+        ("50 ms", "50", "line 11: curves.0.points.1000: 50 is not a time with its unit"),
+        ("50 ms", "50 MB", "line 11: curves.0.points.1000: '50 MB' is not a time"),
+        ("50 ms", "0 ms", "line 11: curves.0.points.1000: "),
+        ("50 ms", "-1 ms", "line 11: curves.0.points.1000: '-1 ms' is not a time"),
+        ("{1000: 50 ms, 2000: 90 ms}", "{}", "line 11: curves.0.points: "),
+        ("1000: 50 ms", "0: 50 ms", "line 11: curves.0.points.0"),
+        ("1000: 50 ms", "1.5: 50 ms", "line 11: curves.0.points.1.5"),
+        ("kv_bits: 16", "kv_bits: 12", "line 9: curves.0.kv_bits: "),
+        ("models: [small]", "models: []", "line 6: curves.0.models: "),
+        ("    source: sheet\n", "", "line 6: curves.0.source: is missing"),
+        ("13 %", "13", "line 4: live: '13' is not a percentage"),
     ],
 )
 def test_a_curve_has_times_by_tokens(refused: Refused, old: str, new: str, said: str):
+    assert refused(Curves, changed(CURVES, old, new)).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("50 ms", "50", "line 15: prefill.0.points.1000: 50 is not a time with its unit"),
+        ("weights: fp8", "weights: fp7", "line 12: prefill.0.weights: "),
+        ("    tp: 8\n", "", "line 10: prefill.0.tp: is missing"),
+    ],
+)
+def test_a_nodes_prefill_is_told_what_it_lacks_as_what_it_is(refused: Refused, old: str, new: str, said: str):
+    """What has points is a curve: that it has no rate is no news."""
     assert refused(Node, changed(NODE, old, new)).startswith(said)
 
 
@@ -246,11 +284,11 @@ def test_a_finding_is_counted_once(refused: Refused):
     assert "more)" not in refused(Model, changed(MODEL, "kv_heads: 2, ", ""))
 
 
-def test_a_source_that_no_figure_uses_is_refused_where_it_stands(refused: Refused):
-    more = "  other:\n    title: t\n    address: a\n    basis: paper\n    checked: 2026-11-29\n"
-    said = refused(Tier, TIER + more)
-    assert "source 'other' is used by no figure" in said
-    assert said.startswith("line 17: sources.other")
+UNUSED = TIER + "  other: {title: A paper, address: https://example.com, basis: paper, checked: 2026-11-29}\n"
+
+
+def test_a_source_that_no_figure_uses_is_refused_with_its_place(refused: Refused):
+    assert refused(Tier, UNUSED) == "line 17: sources.other: is used by no figure; use it or take it out"
 
 
 @pytest.mark.parametrize("field", ["title", "address"])

@@ -1,0 +1,86 @@
+"""docs/: examples are run and compared as those of the README are; pages that list things list all of them."""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import kvcalc
+from kvcalc import Options
+from kvcalc.answers import flips
+from kvcalc.cli.main import main
+from kvcalc.render import json as renderer
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+
+
+def _runner():
+    """tests/test_readme.py, which runs the examples of a page."""
+    spec = importlib.util.spec_from_file_location("readme_examples", Path(__file__).with_name("test_readme.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+runner = _runner()
+WITH_EXAMPLES = [page for page in PAGES if list(runner.examples(page.read_text(encoding="utf-8")))]
+
+
+def keys(value):
+    """Every key of a JSON document, however deep."""
+    if isinstance(value, dict):
+        return set(value).union(*map(keys, value.values()))
+    return set().union(*map(keys, value)) if isinstance(value, list) else set()
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: page.name)
+def test_examples_print_what_stands_below_them(page, tmp_path):
+    assert "\n\n".join(runner.differences(page, tmp_path)) == ""
+
+
+def test_chapter_is_answered_by_commands():
+    page = DOCS / "textbook.md"
+    found = [example.command for example in runner.examples(page.read_text(encoding="utf-8"))]
+    assert len([command for command in found if command.startswith("kvcalc margin")]) >= 5
+
+
+def test_output_page_names_every_key_of_the_json():
+    text = (DOCS / "output.md").read_text(encoding="utf-8")
+    asked = {"prefill": "model"}, {"engine": "vllm", "bandwidth": {"dram": 1e9}}, {}
+    results = [kvcalc.margin("llama3-70b", "h100-pcie5", 20_000, Options(**options)) for options in asked]
+    found = keys(json.loads(renderer.render(results)))
+    assert {"fetch_s", "kv_bytes", "schema_version", "arithmetic", "knob", "checked"} <= found
+    assert {key for key in found if f"`{key}`" not in text} == set()
+
+
+def test_output_page_names_every_knob_and_csv_key(capsys):
+    text = (DOCS / "output.md").read_text(encoding="utf-8")
+    assert all(f"`{knob}`" in text for knob in flips.Knob.__args__)
+    assert (
+        main(
+            [
+                "margin",
+                "--model",
+                "llama3-70b",
+                "--hardware",
+                "h100-pcie5",
+                "--hardware",
+                "h200-pcie5",
+                "--format",
+                "csv",
+            ]
+        )
+        == 0
+    )
+    header = capsys.readouterr().out.splitlines()[0]
+    assert all(f"`{key}`" in text for key in header.split(","))
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in [*PAGES, DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"]:
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
