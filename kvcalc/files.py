@@ -10,7 +10,7 @@ def write(path: Path, text: str) -> None:
     """Write `text` beside `path`, then rename, so that a reader never sees half of it. A link stays a link."""
     from tempfile import mkstemp  # it drags in random and hashlib, which most runs don't need
 
-    if path.exists() and not path.is_file():
+    if os.path.exists(path) and not os.path.isfile(path):
         raise _refusal(path, "it is not a plain file")
     target = Path(os.path.realpath(path))
     try:

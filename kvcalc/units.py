@@ -133,7 +133,7 @@ def _digits(value: float) -> str:
 
 def _plain(value: float) -> str:
     """Without an exponent or trailing zeros; thousands apart."""
-    return re.sub(r"\.?0+$", "", f"{value:,.12f}")
+    return f"{value:,.12f}".rstrip("0").rstrip(".")
 
 
 def count(value: float) -> str:

@@ -9,12 +9,16 @@ from types import ModuleType
 from typing import Any, get_args
 
 import pytest
+from hypothesis import settings
 
 from kvcalc.profiles import catalog
 from kvcalc.profiles.model import FeedForward, LayerGroup, Model
 from kvcalc.profiles.sources import Source
 
 ROOT = Path(__file__).resolve().parents[1]
+
+settings.register_profile("unhurried", deadline=None)  # a busy machine is no failure
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -129,3 +129,8 @@ def test_what_is_no_plain_file_is_not_replaced_by_one(tmp_path: Path):
         assert stat.S_ISFIFO(pipe.stat().st_mode)
     finally:
         os.close(reader)
+
+
+def test_a_name_too_long_is_the_users_to_mend(tmp_path: Path):
+    with pytest.raises(UserError, match="File name too long"):
+        files.write(tmp_path / ("x" * 300), "text")

@@ -66,6 +66,12 @@ def personal() -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "kvcalc"
 
 
+@once
+def _roots() -> tuple[Path, Path]:
+    """Where names are looked for, in this order."""
+    return personal(), shipped()
+
+
 def names(kind: type[Profile]) -> list[str]:
     """The names of all profiles of a kind, sorted."""
     return sorted(_files(kind))
@@ -73,7 +79,7 @@ def names(kind: type[Profile]) -> list[str]:
 
 def _files(kind: type[Profile]) -> dict[str, Path]:
     found: dict[str, Path] = {}
-    for root in (shipped(), personal()):
+    for root in reversed(_roots()):
         folder = root / FOLDERS[kind]
         if folder.is_dir():
             found |= {path.stem: path for path in folder.glob("*.yaml")}
@@ -84,11 +90,10 @@ def _find(kind: type[P], reference: str) -> Path | None:
     """The file of a profile: a path as it is given, else a name, the user's own folder first."""
     if _is_path(reference):
         return Path(reference)
-    for root in (personal(), shipped()):
-        path = root / FOLDERS[kind] / f"{reference}.yaml"
-        if os.sep not in reference and os.path.isfile(path):  # false, too, for a name that no file can have
-            return path
-    return None
+    if os.sep in reference:
+        return None
+    paths = [os.path.join(root, FOLDERS[kind], f"{reference}.yaml") for root in _roots()]
+    return next((Path(path) for path in paths if os.path.isfile(path)), None)  # none, too, for what can't be a file
 
 
 def _is_path(reference: str) -> bool:

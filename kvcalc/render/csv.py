@@ -8,8 +8,8 @@ from kvcalc.tables.page import Page
 
 def render(page: Page) -> str:
     """The main table, one line a row, under the keys of its columns."""
-    stream = io.StringIO()
+    table, stream = page.main(), io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(column.key for column in page.main.columns)
-    writer.writerows([cell.raw for cell in row] for row in page.main.rows)
+    writer.writerow(column.key for column in table.columns)
+    writer.writerows([cell.raw for cell in row] for row in table.rows)
     return stream.getvalue()

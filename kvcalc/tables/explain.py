@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kvcalc import units
 from kvcalc.answers.margin_result import GroupSize, Margin, PathAnswer
+from kvcalc.tables import words
 
 
 def lines(result: Margin) -> tuple[str, ...]:
@@ -51,21 +52,12 @@ def _paths(result: Margin) -> Iterator[str]:
         yield _fetch(path)
         fetch, recompute = units.short(path.fetch_s, "s"), units.short(result.recompute.seconds, "s")
         low, high = units.short(path.fetch_low_s, "s"), units.short(path.fetch_high_s, "s")
-        margin = f"{recompute} / {fetch} = {units.times(path.margin, (1.0, result.min_margin))}"
-        yield f"{_name(path)}: margin = {margin}, {path.verdict}; fetch range {low} to {high}"
-
-
-def _copies(copies: int) -> str:
-    return "copy" if copies == 1 else "copies"
-
-
-def _name(path: PathAnswer) -> str:
-    return f"{path.tier}, {path.links} link{'s' if path.links > 1 else ''}"
+        margin = f"{recompute} / {fetch} = {words.times(path.margin, result)}"
+        yield f"{words.name(path)}: margin = {margin}, {path.verdict}; fetch range {low} to {high}"
 
 
 def _fetch(path: PathAnswer) -> str:
     moved, rate = units.short(path.moved_bytes, "B"), units.short(path.bandwidth_bytes_per_s, "B/s")
-    fixed = (
-        f"{units.short(path.fixed_s, 's')} fixed ({units.count(path.copies)} {_copies(path.copies)}, latency, engine)"
-    )
-    return f"{_name(path)}: fetch = {fixed} + {moved} / {rate} = {units.short(path.fetch_s, 's')}"
+    copies = f"{units.count(path.copies)} {'copy' if path.copies == 1 else 'copies'}"
+    fixed = f"{units.short(path.fixed_s, 's')} fixed ({copies}, latency, engine)"
+    return f"{words.name(path)}: fetch = {fixed} + {moved} / {rate} = {units.short(path.fetch_s, 's')}"

@@ -3,16 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from kvcalc import units
-from kvcalc.answers.flips import Flip
 from kvcalc.answers.margin_result import Margin, PathAnswer, best
 from kvcalc.physics.crossover import BEST_FIRST
 from kvcalc.profiles.sources import Source
-from kvcalc.tables import explain, flat
+from kvcalc.tables import changes, explain, flat, words
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
-
-UNITS = {"bandwidth_bytes_per_s": "B/s", "prefill_tokens_per_s": "tok/s"}
-NAMES = {"bandwidth_bytes_per_s": "bandwidth", "prefill_tokens_per_s": "prefill", "tokens": "prefix", "links": "links"}
-FAR = 2.0  # decades; a flip that is further away changes nothing in practice
 
 
 def page(results: Sequence[Margin], steps: bool = False) -> Page:
@@ -23,12 +18,12 @@ def page(results: Sequence[Margin], steps: bool = False) -> Page:
         *_recompute(results),
         _paths(results),
         *_lines("Warnings", [line for result in results for line in result.warnings]),
-        _changes(results),
+        changes.table(results),
         *(Lines(f"Arithmetic{_on(result, results)}", explain.lines(result)) for result in results if steps),
         *_assumptions(results),
     ]
     title = f"{first.model_title}, {units.count(first.tokens)} tokens: fetch or recompute?"
-    return Page(title, _summary(results), tuple(blocks), flat.table(results))
+    return Page(title, _summary(results), tuple(blocks), lambda: flat.table(results))
 
 
 def _summary(results: Sequence[Margin]) -> str:
@@ -46,24 +41,11 @@ def _summary(results: Sequence[Margin]) -> str:
 
 
 def _named(paths: list[PathAnswer], result: Margin) -> str:
-    return ", ".join(f"{path.tier} ({_times(path.margin, result)})" for path in paths)
-
-
-def _times(margin: float, result: Margin) -> str:
-    """So that no rounding puts a margin on the other side of its verdict's bounds."""
-    return units.times(margin, (1.0, result.min_margin))
+    return ", ".join(f"{path.tier} ({words.times(path.margin, result)})" for path in paths)
 
 
 def _on(result: Margin, results: Sequence[Margin]) -> str:
     return f" on {result.hardware}" if len(results) > 1 else ""
-
-
-def _node(result: Margin, results: Sequence[Margin]) -> list[Cell]:
-    return [Cell(result.hardware)] if len(results) > 1 else []
-
-
-def _node_column(results: Sequence[Margin]) -> list[Column]:
-    return [Column("Node", "hardware")] if len(results) > 1 else []
 
 
 def _restored(results: Sequence[Margin]) -> Table:
@@ -101,7 +83,7 @@ def _format(result: Margin) -> str:
 
 def _recompute(results: Sequence[Margin]) -> Iterator[Table | Lines]:
     columns = (
-        *_node_column(results),
+        *words.node_columns(results),
         Column("Recompute time by", "way"),
         Column("Basis", "basis"),
         Column("Time", "seconds", number=True),
@@ -112,7 +94,9 @@ def _recompute(results: Sequence[Margin]) -> Iterator[Table | Lines]:
         used = result.recompute
         others = [] if len(results) > 1 else used.alternatives
         mark = "" if len(results) > 1 else " (used)"
-        rows.append((*_node(result, results), *_way(used.way + mark, used.basis, used.seconds, used.tokens_per_s)))
+        rows.append(
+            (*words.node_cells(result, results), *_way(used.way + mark, used.basis, used.seconds, used.tokens_per_s))
+        )
         rows += [_way(other.way, other.basis, other.seconds, other.tokens_per_s) for other in others]
     yield Table("Recompute", columns, tuple(map(tuple, rows)))
     if len(results) == 1:
@@ -125,7 +109,7 @@ def _way(name: str, basis: str, seconds: float, rate: float) -> tuple[Cell, ...]
 
 def _paths(results: Sequence[Margin]) -> Table:
     columns = (
-        *_node_column(results),
+        *words.node_columns(results),
         Column("Tier", "tier"),
         Column("Path", "path"),
         Column("Bandwidth", "bandwidth_bytes_per_s", number=True),
@@ -135,14 +119,16 @@ def _paths(results: Sequence[Margin]) -> Table:
         Column("Fetch wins", "crossovers"),
         Column("Split", "split_s", number=True),
     )
-    rows = tuple((*_node(result, results), *_row(path, result)) for result in results for path in result.paths)
+    rows = tuple(
+        (*words.node_cells(result, results), *_row(path, result)) for result in results for path in result.paths
+    )
     return Table("Verdicts", columns, rows)
 
 
 def _row(path: PathAnswer, result: Margin) -> tuple[Cell, ...]:
     return (
         Cell(path.tier),
-        Cell(f"{path.path}, {_links(path)}"),
+        Cell(f"{path.path}, {words.links(path)}"),
         Cell(units.short(path.bandwidth_bytes_per_s, "B/s"), path.bandwidth_bytes_per_s),
         Cell(units.short(path.fetch_s, "s"), path.fetch_s),
         Cell(_margin(path, result), path.margin),
@@ -152,13 +138,8 @@ def _row(path: PathAnswer, result: Margin) -> tuple[Cell, ...]:
     )
 
 
-def _links(path: PathAnswer) -> str:
-    count = f"{path.links} link{'s' if path.links > 1 else ''}"
-    return count if path.busy_links == path.links else f"{count}, {path.busy_links} busy"
-
-
 def _margin(path: PathAnswer, result: Margin) -> str:
-    low, usual, high = (_times(each, result) for each in (path.margin_low, path.margin, path.margin_high))
+    low, usual, high = (words.times(each, result) for each in (path.margin_low, path.margin, path.margin_high))
     return usual if low == high else f"{usual} ({low} to {high})"
 
 
@@ -180,46 +161,6 @@ def _wins(path: PathAnswer) -> str:
         words.append(f"{'below' if wins else 'from'} {units.count(tokens)}")
         wins = not wins
     return ", ".join(words)
-
-
-def _changes(results: Sequence[Margin]) -> Table:
-    columns = (
-        *_node_column(results),
-        Column("Path", "path"),
-        Column("Now", "verdict"),
-        Column("Becomes, the nearest change first", "flips"),
-    )
-    rows = tuple(
-        (
-            *_node(result, results),
-            Cell(f"{path.tier}, {_links(path)}"),
-            Cell(path.verdict),
-            Cell("; ".join(_flip(flip, result) for flip in path.flips if flip.distance <= FAR) or "nothing near"),
-        )
-        for result in results
-        for path in result.paths
-    )
-    return Table("What would change the verdict", columns, rows)
-
-
-def _flip(flip: Flip, result: Margin) -> str:
-    side = "above" if flip.value > flip.now else "below"
-    if flip.knob == "links":
-        return f"{flip.verdict} with {flip.value:.0f} links"
-    if flip.knob == "tokens":
-        return f"{flip.verdict} with a prefix of {units.count(flip.value)} tokens"
-    if flip.knob == "prefill_tokens_per_s":
-        return f"{flip.verdict} if prefill is {side} {units.count(flip.value)} tok/s{_so_by(flip, result)}"
-    return f"{flip.verdict} if bandwidth is {side} {units.short(flip.value, 'B/s')}"
-
-
-def _so_by(flip: Flip, result: Margin) -> str:
-    """Another way to find the recompute time by which the verdict has turned already."""
-    for other in result.recompute.alternatives:
-        beyond = other.tokens_per_s > flip.value if flip.value > flip.now else other.tokens_per_s < flip.value
-        if beyond and other.basis != "textbook":
-            return f" ({other.way}: {units.count(other.tokens_per_s)})"
-    return ""
 
 
 def _lines(title: str, lines: list[str]) -> Iterator[Lines]:

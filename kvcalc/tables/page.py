@@ -1,5 +1,7 @@
 """Neutral tables: what every renderer can show. They know nothing of KV caches, renderers nothing of questions."""
 
+from collections.abc import Callable
+
 from kvcalc.frozen import frozen
 
 
@@ -45,9 +47,9 @@ class Lines:
 
 @frozen
 class Page:
-    """Everything that an answer prints, in order; `main` is the table that CSV writes."""
+    """Everything that an answer prints, in order."""
 
     title: str
     summary: str  # the answer in one sentence, or nothing
     blocks: tuple[Table | Lines, ...]
-    main: Table
+    main: Callable[[], Table]  # what CSV writes, made when it is asked for

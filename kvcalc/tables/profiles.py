@@ -29,7 +29,7 @@ def models(found: Sequence[Model]) -> Page:
     )
     rows = tuple(_model(model) for model in found)
     table = Table("Models", columns, rows)
-    return Page("Models: what a sequence keeps", "", (table,), table)
+    return Page("Models: what a sequence keeps", "", (table,), lambda: table)
 
 
 def _model(model: Model) -> tuple[Cell, ...]:
@@ -61,7 +61,7 @@ def model(found: Model) -> Page:
     """One model: its layer groups, its bytes at three lengths and on each rank, its parameters, its sources."""
     main = _bytes(found)
     blocks: list[Table | Lines] = [_facts(found), _groups(found), main, _ranks(found), *_notes(found), _sources(found)]
-    return Page(f"{found.title} ({found.name})", "", tuple(blocks), main)
+    return Page(f"{found.title} ({found.name})", "", tuple(blocks), lambda: main)
 
 
 def _facts(found: Model) -> Lines:
@@ -124,7 +124,7 @@ def hardware(found: Sequence[tuple[str, Profile]]) -> Page:
     """All hardware profiles, one a row."""
     columns = (Column("Kind", "kind"), Column("Name", "name"), Column("Title", "title"))
     table = Table("Hardware", columns, tuple((Cell(kind), Cell(each.name), Cell(each.title)) for kind, each in found))
-    return Page("Hardware profiles", "", (table,), table)
+    return Page("Hardware profiles", "", (table,), lambda: table)
 
 
 def profile(found: Profile) -> Page:
@@ -132,7 +132,7 @@ def profile(found: Profile) -> Page:
     names = {source: f"S{number}" for number, source in enumerate(found.sources.values(), 1)}
     columns = (Column("Field", "field"), Column("Value", "value"), Column("Source", "source"))
     table = Table("Figures", columns, tuple(_rows(found, "", names)))
-    return Page(f"{found.title} ({found.name})", "", (table, *_notes(found), _sources(found)), table)
+    return Page(f"{found.title} ({found.name})", "", (table, *_notes(found), _sources(found)), lambda: table)
 
 
 def _rows(part: object, place: str, names: dict[Source, str]) -> Iterator[tuple[Cell, ...]]:

@@ -1,6 +1,7 @@
 """How long a restore takes: bytes and copies over links that share a ceiling."""
 
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -318,6 +319,20 @@ def test_of_one_hop_only_the_part_that_is_not_fixed_shrinks_with_bandwidth(hop: 
     fetch = over(hop).fetch(load)
     faster = over(replace(hop, bandwidth=4 * hop.bandwidth)).seconds(load)
     assert faster == pytest.approx(fetch.fixed + (fetch.seconds - fetch.fixed) / 4)
+
+
+@given(route=ROUTES, load=LOADS)
+def test_links_that_carry_bytes_in_no_time_leave_what_is_fixed(route: Route, load: Load):
+    """Copies, engine and hops in turn; of pipelined hops another one may take longer than that."""
+    own, *others = route.hops
+    own = replace(own, broadcast=False)
+    fixed = replace(route, hops=(own, *others)).fetch(load).own_fixed
+    free = replace(own, bandwidth=math.inf, ceiling=None)
+    left = replace(route, hops=(free, *others)).seconds(load)
+    if others and route.pipelined:
+        assert fixed <= left * (1 + 1e-12)
+    else:
+        assert fixed == pytest.approx(left)
 
 
 @given(load=LOADS, links=st.integers(1, 16))

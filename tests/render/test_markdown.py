@@ -28,7 +28,7 @@ NASTY = st.sampled_from([
 
 def page_of(*blocks):
     table = next((block for block in blocks if isinstance(block, Table)), Table("", (), ()))
-    return Page("Title", "Summary.", blocks, table)
+    return Page("Title", "Summary.", blocks, lambda: table)
 
 
 def shown(text):

@@ -33,7 +33,7 @@ WIDTHS = st.integers(40, 200)
 
 def page_of(*blocks):
     table = next((block for block in blocks if isinstance(block, Table)), Table("", (), ()))
-    return Page("", "", blocks, table)
+    return Page("", "", blocks, lambda: table)
 
 
 def cells_of(table):

@@ -42,15 +42,15 @@ def test_every_hardware_profile_can_be_shown_with_its_sources(kind, name):
 
 def test_lists_have_a_row_for_every_profile():
     found = [catalog.model(name) for name in catalog.names(Model)]
-    assert [row[0].text for row in profiles.models(found).main.rows] == catalog.names(Model)
+    assert [row[0].text for row in profiles.models(found).main().rows] == catalog.names(Model)
     hardware = catalog.all_hardware()
-    assert len(profiles.hardware(hardware).main.rows) == len(hardware)
+    assert len(profiles.hardware(hardware).main().rows) == len(hardware)
 
 
 def test_bytes_of_a_windowed_model_are_split_into_a_slope_and_what_is_kept_once():
     # gpt-oss-120b: 18 full layers x 8 x 128 x 2 B a token; 18 sliding x 8 x 128 x 2 B x 128 tokens = 4,718,592 B
     page = profiles.models([catalog.model("gpt-oss-120b")])
-    row = {column.key: cell.raw for column, cell in zip(page.main.columns, page.main.rows[0], strict=True)}
+    row = {column.key: cell.raw for column, cell in zip(page.main().columns, page.main().rows[0], strict=True)}
     assert row["bf16_bytes_per_token"] == 36_864
     assert row["bf16_constant_bytes"] == 4_718_592
     assert row["fp8_bytes_per_token"] == 18_432
