@@ -20,7 +20,7 @@ def write(path: Path, text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
-        os.chmod(beside, 0o666 & ~_umask())
+        os.chmod(beside, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
         os.replace(beside, target)
     except OSError as error:
         raise _refusal(path, error.strerror) from error

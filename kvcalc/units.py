@@ -16,6 +16,7 @@ COMPUTE = {"FLOP/s": 1.0, "FLOPS": 1.0}
 TOKEN_RATE = {"tok/s": 1.0, "token/s": 1.0, "tokens/s": 1.0}
 COUNT = {"": 1.0}
 
+LARGEST_COUNT = 10**12  # no model or machine has so many of anything
 LONGEST_PROMPT = 100_000_000  # tokens; ten times the longest context of any shipped profile
 
 _GROUPED = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3})+(?![\d,])[^,]*")  # a comma parts thousands and nothing else

@@ -1,10 +1,8 @@
 """A question with its profiles found and its options checked."""
 
-import math
-
 from kvcalc import units
 from kvcalc.answers import paths
-from kvcalc.answers.options import Options
+from kvcalc.answers.options import Options, check
 from kvcalc.answers.recompute import Job, Ways, ways
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
@@ -51,7 +49,7 @@ def settle(model: Model | str, hardware: Machine | str, tokens: int, options: Op
     found = catalog.model(model) if isinstance(model, str) else model
     machine = catalog.machine(hardware) if isinstance(hardware, str) else hardware
     engine = catalog.engine(options.engine)
-    _check(tokens, options)
+    check(tokens, options)
     tp = _split(found, machine, options)
     stored = formats.stored(found, options.kv_dtype)
     weights = options.weights or ("mxfp4" if found.checkpoint == "mxfp4" else "fp8")
@@ -74,26 +72,6 @@ def settle(model: Model | str, hardware: Machine | str, tokens: int, options: Op
         paths=paths.paths(machine, tiers, tp, engine, options.links),
         ways=ways(job, options.prefill),
     )
-
-
-def _check(tokens: int, options: Options) -> None:
-    if not 1 <= tokens <= units.LONGEST_PROMPT or not 0 <= options.new <= units.LONGEST_PROMPT:
-        raise UserError(f"a prompt has 1 to {units.count(units.LONGEST_PROMPT)} tokens, not {tokens} and {options.new}")
-    if not 1 <= options.min_margin < math.inf:
-        raise UserError(
-            f"a minimum margin is a number from 1, not {options.min_margin:g}; below it a slower fetch wins"
-        )
-    for name, count in (("tp", options.tp), ("links", options.links), ("page", options.page)):
-        if isinstance(count, int) and count < 1:
-            raise UserError(f"--{name} is at least 1, not {count}")
-    if isinstance(options.prefill, float | int) and not 0 < options.prefill < math.inf:
-        raise UserError(f"--prefill: {options.prefill:g} tok/s is not a rate; it must be above zero")
-    for tier, rate in options.bandwidth.items():
-        if not 0 < rate < math.inf:
-            raise UserError(f"--bandwidth {tier}: {rate:g} B/s is not a rate; it must be above zero")
-    for tier, seconds in options.latency.items():
-        if not 0 <= seconds < math.inf:
-            raise UserError(f"--latency {tier}: {seconds:g} s is not a time; it must be zero or more")
 
 
 def _split(model: Model, machine: Machine, options: Options) -> int:

@@ -7,6 +7,7 @@ import typer
 
 from kvcalc.cli.options import FormatOption, OutputOption
 from kvcalc.profiles import catalog
+from kvcalc.profiles import check as checking
 from kvcalc.render import show as render
 
 app = typer.Typer(
@@ -41,6 +42,6 @@ def show(
 @app.command()
 def check(file: Annotated[Path, typer.Argument(help="YAML file")]) -> None:
     """Check a hardware profile of your own, with the profiles that it names."""
-    found = catalog.check(file, catalog.HARDWARE)
+    found = checking.check(file, catalog.HARDWARE)
     kind = getattr(found, "kind", "profile")
     typer.echo(f"{file}: {kind} {found.name!r} is well formed, sources: {', '.join(found.sources)}")

@@ -7,6 +7,7 @@ import typer
 
 from kvcalc.cli.options import FormatOption, OutputOption
 from kvcalc.profiles import catalog
+from kvcalc.profiles import check as checking
 from kvcalc.profiles.model import Model
 from kvcalc.render import show as render
 
@@ -38,5 +39,5 @@ def show(
 @app.command()
 def check(file: Annotated[Path, typer.Argument(help="YAML file")]) -> None:
     """Check a model profile of your own."""
-    found = catalog.check(file, {"model": Model})
+    found = checking.check(file, {"model": Model})
     typer.echo(f"{file}: model {found.name!r} is well formed, sources: {', '.join(found.sources)}")

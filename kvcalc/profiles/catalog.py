@@ -125,8 +125,9 @@ def closest(word: str, known: list[str]) -> str | None:
     """The known word that looks most like `word`, if any does."""
     from difflib import get_close_matches
 
-    plain = {_plain(each): each for each in reversed(known)}
-    found = get_close_matches(_plain(word), list(plain), n=1, cutoff=0.6)
+    plain, wanted = {_plain(each): each for each in reversed(known)}, _plain(word)
+    longer = sorted((each for each in plain if wanted and each.startswith(wanted)), key=len)
+    found = longer[:1] or get_close_matches(wanted, list(plain), n=1, cutoff=0.6)
     return plain[found[0]] if found else None
 
 
@@ -176,12 +177,12 @@ def curves(accelerator: str) -> Curves | None:
 def machine(reference: str) -> Machine:
     """A node by name or path, with its accelerator and its tiers as the node has them."""
     node, file = _get(Node, reference), _find(Node, reference)
-    gpu = _named(Accelerator, node.accelerator, file, "accelerator")
-    tiers = [_named(Tier, use.tier, file, f"tiers.{place}.tier") for place, use in enumerate(node.tiers)]
+    gpu = named(Accelerator, node.accelerator, file, "accelerator")
+    tiers = [named(Tier, use.tier, file, f"tiers.{place}.tier") for place, use in enumerate(node.tiers)]
     return Machine(node, gpu, tuple(map(_on_node, tiers, node.tiers)))
 
 
-def _named(kind: type[P], reference: str, file: Path | None, field: str) -> P:
+def named(kind: type[P], reference: str, file: Path | None, field: str) -> P:
     """A profile that a node's file names, by a path from that file's folder or by name."""
     path = str(file.parent / reference) if file and _is_path(reference) else reference
     try:
@@ -208,7 +209,7 @@ def all_hardware() -> list[tuple[str, Profile]]:
 def hardware(reference: str) -> Profile:
     """Any hardware profile by name or path, nodes first. Raises UserError, with the closest name of any kind."""
     if _is_path(reference):
-        return check(Path(reference), HARDWARE)
+        return of_kind(Path(reference), HARDWARE)
     for kind in HARDWARE.values():
         path = _find(kind, reference)
         if path:
@@ -218,8 +219,8 @@ def hardware(reference: str) -> Profile:
     raise UserError(f"no hardware {shown(reference)}; {more}")
 
 
-def check(path: Path, kinds: dict[str, type[Profile]]) -> Profile:
-    """The profile in a file of one of these kinds, with everything that it names. Raises UserError."""
+def of_kind(path: Path, kinds: dict[str, type[Profile]]) -> Profile:
+    """The profile in a file of one of these kinds. Raises UserError."""
     from kvcalc.profiles import documents
 
     document = documents.read(path)
@@ -230,10 +231,7 @@ def check(path: Path, kinds: dict[str, type[Profile]]) -> Profile:
         kind = kinds[word]
     else:
         raise UserError(f"{path}: kind: {shown(word)} is not a kind of profile; one of {', '.join(kinds)}")
-    profile = documents.load(kind, path)
-    if isinstance(profile, Node):
-        machine(str(path))
-    return profile
+    return documents.load(kind, path)
 
 
 def _on_node(base: Tier, use: NodeTier) -> Tier:

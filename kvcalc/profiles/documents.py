@@ -3,6 +3,7 @@
 import re
 from collections.abc import Hashable, Mapping
 from datetime import date
+from functools import cache as once
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from kvcalc.errors import UserError, shown
 from kvcalc.profiles.fields import Profile
+from kvcalc.profiles.markers import Text
 from kvcalc.profiles.sources import Context, Source, given
 
 if TYPE_CHECKING:
@@ -74,13 +76,19 @@ def load(kind: type[P], path: Path) -> P:
         raise UserError(f"{path}: is not a profile: it holds no keys and values")
     context = Context(_sources(document.get("sources")))
     try:
-        profile = TypeAdapter(kind).validate_python(document, context=context)
+        profile: P = _adapter(kind).validate_python(document, context=context)  # type: ignore[arg-type]
     except ValidationError as error:
         raise _misplaced(path, text, *_explained(error)) from error
     if context.unused:
         place = ("sources", context.unused[0])
         raise _misplaced(path, text, place, "is used by no figure; use it or take it out")
     return profile
+
+
+@once
+def _adapter(kind: Any) -> Any:
+    """Building one takes longer than reading a file."""
+    return TypeAdapter(kind)
 
 
 def read(path: Path) -> object:
@@ -95,7 +103,7 @@ def _misplaced(path: Path, text: str, place: Place, reason: str) -> UserError:
 
 def _sources(document: object) -> dict[str, Source]:
     """The sources by key; what is wrong with one is found with the profile, and any stands for it till then."""
-    reads, found = TypeAdapter(Source), {}
+    reads, found = _adapter(Source), {}
     for key, value in document.items() if isinstance(document, Mapping) else ():
         try:
             found[key] = reads.validate_python(value)
@@ -106,18 +114,28 @@ def _sources(document: object) -> dict[str, Source]:
 
 def _explained(error: ValidationError) -> tuple[Place, str]:
     """The place and the reason of a validation error's first finding, in words a user can act on."""
-    every = error.errors(include_url=False, include_context=False)
+    every = error.errors(include_url=False)
     within = {each["loc"][:depth] for each in every for depth in range(len(each["loc"]))}
-    found = [
-        each for each in every if each["loc"] not in within
-    ]  # that a list lacks a member which is wrong is no news
-    found.sort(key=lambda each: each["loc"][:1] != ("sources",))
-    reason = str(found[0]["msg"]).removeprefix("Value error, ")
-    reason = {"unexpected_keyword_argument": "is not a key known here", "missing": "is missing"}.get(
-        found[0]["type"], reason
-    )
-    more = len(found) - 1
-    return found[0]["loc"], reason + (f" (and {more} more)" if more else "")
+    found = [each for each in every if each["loc"] not in within]  # a list that lacks a wrong member is no news
+    found.sort(key=lambda each: (each["loc"][:1] != ("sources",), each["type"] != "unexpected_keyword_argument"))
+    first, more = found[0], len(found) - 1
+    return first["loc"], _in_words(first) + (f" (and {more} more)" if more else "")
+
+
+def _in_words(found: Mapping[str, Any]) -> str:
+    """What is wrong, without pydantic's own terms."""
+    context = found.get("ctx", {})
+    if found["type"] == "string_pattern_mismatch":
+        return "must not be blank" if context["pattern"] == Text.NOT_BLANK else "has letters that a name can't have"
+    reasons = {
+        "unexpected_keyword_argument": "is not a key known here",
+        "missing": "is missing",
+        "union_tag_not_found": "has no 'kind'",
+        "union_tag_invalid": f"kind {shown(context.get('tag'))} is none of {context.get('expected_tags')}",
+        "too_short": "must not be empty",
+    }
+    reason = str(found["msg"]).removeprefix("Value error, ").replace("Input should", "should").replace("a valid", "a")
+    return reasons.get(found["type"], reason)
 
 
 def _text(path: Path) -> str:
@@ -137,7 +155,8 @@ def _parsed(text: str, path: Path) -> object:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"line {mark.line + 1}: " if mark else ""
-        raise UserError(f"{path}: {line}{error.problem or error.context}") from error
+        hint = "; a text with [ ] inside { } stands in quotes" if "',' or '}'" in str(error.problem) else ""
+        raise UserError(f"{path}: {line}{error.problem or error.context}{hint}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: is not YAML: {str(error).splitlines()[0]}") from error
 

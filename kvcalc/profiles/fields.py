@@ -1,6 +1,7 @@
 """The kinds of fields that profiles have: figures with unit and source, counts, words, and what every profile has."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Any
 
 from kvcalc import units
@@ -130,4 +131,4 @@ class Profile:
     name: Name
     title: Word
     notes: tuple[Word, ...] = ()
-    sources: Annotated[dict[str, Source], NotEmpty()]
+    sources: dict[str, Source] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import Any, TypeVar, dataclass_transform, get_args
 
+from kvcalc import units
 from kvcalc.errors import UserError, shown
 from kvcalc.frozen import frozen
 
@@ -23,7 +24,7 @@ def part(cls: type[T]) -> type[T]:
 
 
 class Whole:
-    """A whole number from `least`; true and 2.0 are not whole numbers."""
+    """A whole number from `least` to LARGEST_COUNT; true and 2.0 are not whole numbers."""
 
     def __init__(self, least: int) -> None:
         self.least = least
@@ -32,7 +33,7 @@ class Whole:
         """Strict, since pydantic reads `true` as 1."""
         from pydantic_core import core_schema
 
-        return core_schema.int_schema(strict=True, ge=self.least)
+        return core_schema.int_schema(strict=True, ge=self.least, le=units.LARGEST_COUNT)
 
 
 class Flag:
@@ -48,7 +49,9 @@ class Flag:
 class Text:
     """Text that is not blank and, if a pattern is given, matches it."""
 
-    def __init__(self, pattern: str = r"\S") -> None:
+    NOT_BLANK = r"\S"
+
+    def __init__(self, pattern: str = NOT_BLANK) -> None:
         self.pattern = pattern
 
     def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:

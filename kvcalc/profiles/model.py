@@ -6,8 +6,14 @@ elements, not bytes: the element format is chosen by whoever asks for bytes.
 
 from typing import Annotated, Literal
 
+from kvcalc.errors import UserError
 from kvcalc.profiles.fields import Cited, Count, Profile, Switch, Word, Zero
 from kvcalc.profiles.markers import NotEmpty, Tagged, part
+
+
+def _divides(kv_heads: int, heads: int) -> None:
+    if heads % kv_heads:
+        raise UserError(f"{kv_heads} KV heads don't divide {heads} query heads")
 
 
 @part
@@ -22,6 +28,10 @@ class Full:
     value_width: Count
     gated: Switch = False  # the attention output is gated by a second query projection (Qwen3-Next)
 
+    def __post_init__(self) -> None:
+        """Checked when a file is read."""
+        _divides(self.kv_heads, self.heads)
+
 
 @part
 class Sliding:
@@ -35,6 +45,10 @@ class Sliding:
     value_width: Count
     window: Count  # tokens
 
+    def __post_init__(self) -> None:
+        """Checked when a file is read."""
+        _divides(self.kv_heads, self.heads)
+
 
 @part
 class Chunked:
@@ -47,6 +61,10 @@ class Chunked:
     key_width: Count
     value_width: Count
     window: Count  # tokens
+
+    def __post_init__(self) -> None:
+        """Checked when a file is read."""
+        _divides(self.kv_heads, self.heads)
 
 
 @part
@@ -164,6 +182,11 @@ class FeedForward:
     experts: Count | None = None
     top_k: Count | None = None
     shared_width: Zero = 0  # of all shared experts together
+
+    def __post_init__(self) -> None:
+        """Checked when a file is read."""
+        if (self.experts or 0) < (self.top_k or 0):
+            raise UserError(f"a token can't pass {self.top_k} of {self.experts or 0} experts")
 
 
 @part

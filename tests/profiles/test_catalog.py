@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kvcalc.errors import UserError
-from kvcalc.profiles import catalog
+from kvcalc.profiles import catalog, check
 from kvcalc.profiles.fields import Profile
 from kvcalc.profiles.hardware import Accelerator, Curves, Engine, Fit, Node, Tier
 from kvcalc.profiles.model import Model
@@ -255,26 +255,26 @@ def test_an_accelerator_without_curves_has_none():
 def test_a_file_of_any_kind_of_hardware_can_be_checked(kind: type[Profile], name: str, own: Path):
     path = catalog.shipped() / catalog.FOLDERS[kind] / f"{name}.yaml"
     copy = put(own / f"{name}.yaml", path.read_text())
-    found = catalog.check(copy, catalog.HARDWARE)
+    found = check.check(copy, catalog.HARDWARE)
     assert type(found) is kind
     assert found.name == name
 
 
 def test_a_model_file_can_be_checked(own: Path):
-    assert catalog.check(put(own / "mine.yaml", MODEL), {"model": Model}).title == "A model of my own"
+    assert check.check(put(own / "mine.yaml", MODEL), {"model": Model}).title == "A model of my own"
 
 
 @pytest.mark.parametrize("kind", ["", "kind: nod\n", "kind: 5\n", "kind: [node]\n", "kind: {node: 1}\n"])
 def test_a_file_of_no_known_kind_is_told_the_kinds(own: Path, kind: str):
     path = put(own / "it.yaml", TIER.replace("kind: tier\n", kind))
     with pytest.raises(UserError, match=r"it.yaml: .*kind.*one of node, tier, accelerator, engine, fit, curves"):
-        catalog.check(path, catalog.HARDWARE)
+        check.check(path, catalog.HARDWARE)
 
 
 def test_a_checked_node_is_checked_with_the_files_it_names(own: Path):
     put(own / "shelf.yaml", TIER.replace("7 GB/s [sheet]", "7 [sheet]"))
     with pytest.raises(UserError, match=r"shelf.yaml: line 8: read.bandwidth: '7' is not a rate"):
-        catalog.check(put(own / "machine.yaml", NODE), catalog.HARDWARE)
+        check.check(put(own / "machine.yaml", NODE), catalog.HARDWARE)
 
 
 @pytest.mark.parametrize(
@@ -288,6 +288,6 @@ def test_a_node_that_names_what_is_not_there_is_told_file_and_field(own: Path, t
     put(own / "shelf.yaml", TIER)
     path = put(own / "machine.yaml", text)
     with pytest.raises(UserError, match=f"did you mean '{suggestion}'") as refusal:
-        catalog.check(path, catalog.HARDWARE)
+        check.check(path, catalog.HARDWARE)
     assert str(refusal.value).startswith(f"{path}: ")
     assert field in str(refusal.value)

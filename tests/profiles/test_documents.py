@@ -303,8 +303,39 @@ def test_a_file_cannot_claim_that_a_number_was_given_as_an_option(refused: Refus
 
 def test_a_profile_without_sources_is_refused(refused: Refused):
     head = TIER[: TIER.index("sources:")]
-    assert ": sources: is missing" in refused(Tier, head.replace(" [sheet]", ""))
-    assert ": sources: " in refused(Tier, head + "sources: {}\n")
+    assert "read.bandwidth: source 'sheet' is not listed under 'sources'; listed: none" in refused(Tier, head)
+    assert "read.bandwidth: '7 GB/s' does not name its source" in refused(Tier, head.replace(" [sheet]", ""))
+
+
+def test_a_node_that_only_names_others_has_no_figures_and_needs_no_sources(tmp_path: Path):
+    path = tmp_path / "machine.yaml"
+    path.write_text("kind: node\nname: machine\ntitle: M\naccelerator: h100-sxm\ngpus: 8\ntiers: [{tier: nvme-gen4}]\n")
+    assert documents.load(Node, path).gpus == 8
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "heads: 4, kv_heads: 2",
+            "heads: 3, kv_heads: 2",
+            "line 9: groups.0.full: 2 KV heads don't divide 3 query heads",
+        ),
+        (
+            "width: 256",
+            "width: 256, experts: 4, top_k: 8",
+            "line 11: feed_forward.0: a token can't pass 8 of 4 experts",
+        ),
+        ("context: 4096", "context: 10000000000000", "line 4: context: should be less than or equal to 1000000000000"),
+        ("title: Small", "title: ' '", "line 2: title: must not be blank"),
+        ("name: small", "name: My Model", "line 1: name: has letters that a name can't have"),
+        ("kind: full", "kind: ful", "line 9: groups.0: kind 'ful' is none of 'full', 'sliding'"),
+        ("kind: full, ", "", "line 9: groups.0: has no 'kind'"),
+        ("layers: 2, heads", "layer: 2, heads", "line 9: groups.0.layer: is not a key known here (and 1 more)"),
+    ],
+)
+def test_what_can_not_be_is_refused_in_plain_words(refused: Refused, old: str, new: str, said: str):
+    assert refused(Model, changed(MODEL, old, new)).startswith(said)
 
 
 @pytest.mark.parametrize(
