@@ -20,6 +20,7 @@ LARGEST_COUNT = 10**12  # no model or machine has so many of anything
 LONGEST_PROMPT = 100_000_000  # tokens; ten times the longest context of any shipped profile
 
 _GROUPED = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3})+(?![\d,])[^,]*")  # a comma parts thousands and nothing else
+SMALLEST = 1e-6  # the last prefix of a time
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "u"))
 
 
@@ -103,8 +104,8 @@ def exact(value: float, unit: str) -> str:
 
     number = Decimal(repr(float(value)))
     for scale, prefix in _prefixes(unit):
-        if value >= scale:
-            shifted = number.scaleb(-int(math.log10(scale))).normalize()
+        if value >= scale or scale == SMALLEST > value > 0:
+            shifted = number.scaleb(-round(math.log10(scale))).normalize()
             if -7 < shifted.adjusted() < 15:
                 return f"{shifted:f} {prefix}{unit}"
     return f"{number.normalize():f} {unit}"
@@ -124,7 +125,7 @@ def short(value: float, unit: str) -> str:
 
 def _prefixes(unit: str) -> tuple[tuple[float, str], ...]:
     """Those that go with a unit, the largest first."""
-    return _PREFIXES if unit in TIME else tuple(each for each in _PREFIXES if each[0] >= 1)
+    return tuple(each for each in _PREFIXES if (each[0] <= 1 if unit in TIME else each[0] >= 1))
 
 
 def _digits(value: float) -> str:

@@ -3,13 +3,10 @@
 from collections.abc import Iterator
 
 from kvcalc import units
-from kvcalc.answers import paths, warnings
+from kvcalc.answers import engine_costs, warnings
 from kvcalc.answers.margin_result import Assumption
-from kvcalc.answers.options import Options
-from kvcalc.answers.setting import Setting, pages
+from kvcalc.answers.setting import Setting
 from kvcalc.physics.recompute import Measured
-from kvcalc.physics.transfer import Loads
-from kvcalc.profiles import catalog
 from kvcalc.profiles.hardware import Tier
 from kvcalc.profiles.sources import Range, Source
 
@@ -80,13 +77,15 @@ def _range(figures: Range, unit: str) -> str:
 def _links(setting: Setting) -> Iterator[Assumption]:
     if setting.tp == 1:
         return
-    text = "One link: everything crosses it and the GPUs pass it on among themselves while it loads, at no cost"
-    if any(path.links > 1 for path in setting.paths):
-        text += f". More links: each of {setting.tp} ranks loads its own part over its own link"
-        if setting.engine.replicas == "broadcast":
+    several = any(path.links > 1 for path in setting.paths)
+    if setting.engine.replicas == "broadcast":
+        text = "One link: everything crosses it and the GPUs pass it on among themselves while it loads, at no cost"
+        if several:
+            text += f". More links: each of {setting.tp} ranks loads its own part over its own link"
             text += "; ranks that hold the same bytes share them where that is quicker"
-        else:
-            text += ", also where ranks hold the same bytes"
+    else:
+        text = f"Each of {setting.tp} ranks loads all that it holds, also where ranks hold the same bytes"
+        text += "; one link carries it for all of them" + (", more links for some each" if several else "")
     yield Assumption(text)
 
 
@@ -110,22 +109,18 @@ def _copies(setting: Setting) -> Assumption:
         latent = "" if found.latent_layout == found.layout else f", latent groups {found.latent_layout}"
         text = f"Copies of {found.tokens}-token pages, {found.layout} layout{latent}"
         return Assumption(text, (setting.engine.source,) if setting.engine.source else ())
-    return Assumption(f"One contiguous copy a link at the tier's latency, no engine at work{_with_vllm(setting)}")
+    return Assumption(f"One contiguous copy a link at the tier's latency, no engine at work{_with_engine(setting)}")
 
 
-def _with_vllm(setting: Setting) -> str:
-    """What an engine's pages and fixed costs would make of the restore from DRAM."""
-    vllm = catalog.engine("vllm")
-    drams = [path for path in setting.paths if path.tier.medium == "dram"]
-    if not drams or setting.engine.name != "ideal":
+def _with_engine(setting: Setting) -> str:
+    taken: dict[str, list[str]] = {}
+    for restore in engine_costs.restores(setting):
+        links = f"{restore.links} link{'s' if restore.links > 1 else ''}"
+        taken.setdefault(restore.tier, []).append(f"{units.short(restore.seconds, 's')} over {links}")
+    if not taken:
         return ""
-    load = Loads(setting.model, setting.kv, setting.tp, pages(vllm, Options()))(setting.tokens)
-    times = []
-    for path in drams:
-        way = paths.Way(path.tier, path.way.host, setting.tp, vllm)
-        seconds = way.route(path.links, "typical").fetch(load).seconds
-        times.append(f"{units.short(seconds, 's')} over {path.links} link{'s' if path.links > 1 else ''}")
-    return f"; with --engine vllm a restore from {drams[0].tier.name} takes {' and '.join(times)}"
+    said = (f"a restore from {tier} takes {' and '.join(times)}" for tier, times in taken.items())
+    return f"; with --engine {engine_costs.ENGINE} {', '.join(said)}"
 
 
 def _engine(setting: Setting) -> Iterator[Assumption]:

@@ -71,7 +71,7 @@ def _bandwidth(state: State) -> Iterator[Flip]:
     for margin, verdict in _turns(state):
         left = state.recompute_s / margin - state.fetch.own_fixed
         if left > 0:
-            value = state.fetch.own.bytes / left
+            value = state.fetch.own.share.together / left
             beyond = value * (1 + JUST if value > now else 1 - JUST)
             if crossover.verdict(state.with_bandwidth(beyond), state.least) == verdict:
                 yield Flip("bandwidth_bytes_per_s", now, value, verdict)
@@ -107,12 +107,12 @@ def _edge(state: State, outside: int) -> int:
 
 
 def _links(state: State) -> Iterator[Flip]:
-    """The nearest number of links with another verdict: more links never make a path slower."""
+    """The nearest smaller and larger number of links with another verdict."""
     for counts in (range(state.links - 1, 0, -1), range(state.links + 1, state.most_links + 1)):
-        if not counts or _verdict(state, counts[-1]) == state.verdict:
-            continue
-        nearest = next(links for links in counts if _verdict(state, links) != state.verdict)
-        yield Flip("links", state.links, nearest, _verdict(state, nearest))
+        for links in counts:
+            if _verdict(state, links) != state.verdict:
+                yield Flip("links", state.links, links, _verdict(state, links))
+                break
 
 
 def _verdict(state: State, links: int) -> Verdict:

@@ -61,6 +61,7 @@ def _answer(setting: Setting) -> Margin:
         kv_bytes_per_rank=kv.resident(setting.model, setting.tokens, setting.kv, setting.tp),
         kv_groups=tuple(_group(setting, group) for group in setting.model.groups),
         recompute=recompute,
+        fits=warnings.fits(setting),
         break_even_bytes_per_s=size / recompute.seconds,
         break_even_min_margin_bytes_per_s=size * setting.options.min_margin / recompute.seconds,
         paths=paths,
@@ -100,9 +101,9 @@ def _recompute(setting: Setting) -> RecomputeTime:
 
 
 def _range(way: Way, setting: Setting) -> tuple[float, float]:
-    """The least and the greatest time: the way's own band, and for a textbook's rate whatever was measured."""
+    """The least and the greatest time: the way's own band, and for a rate of no named engine whatever was measured."""
     ways = [way]
-    if way.basis == "textbook":
+    if way.basis == "textbook" or (way.basis == "measured" and setting.engine.prefill == "any"):
         ways += [other for other in setting.ways.others if other.basis == "measured"]
     lows, highs = [], []
     for each in ways:

@@ -116,6 +116,7 @@ class Margin:
     kv_bytes_per_rank: int
     kv_groups: tuple[GroupSize, ...]
     recompute: RecomputeTime
+    fits: bool | None  # do weights and this prompt's KV fit in the GPUs' memory? None: the weights are not known
     break_even_bytes_per_s: float
     break_even_min_margin_bytes_per_s: float
     paths: tuple[PathAnswer, ...]

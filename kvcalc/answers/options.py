@@ -18,7 +18,11 @@ Nothing: Mapping[str, float] = MappingProxyType({})
 
 @frozen
 class Options:
-    """Choices with the defaults of the command line. Rates are bytes/s and one direction, times are seconds."""
+    """Choices with the defaults of the command line; the comments give what else each may be.
+
+    Rates are bytes/s and one direction, times are seconds:
+    `Options(bandwidth={"dram": 50e9}, latency={"nvme": 80e-6})`.
+    """
 
     kv_dtype: str = "fp8"
     weights: str | None = None  # None: fp8, or the checkpoint's own format where that is smaller
@@ -41,7 +45,9 @@ def check(tokens: int, options: Options) -> None:
         raise UserError(f"tokens are counted in whole numbers, not {shown(tokens)} and {shown(options.new)}")
     if not 1 <= tokens <= units.LONGEST_PROMPT or not 0 <= options.new <= units.LONGEST_PROMPT:
         raise UserError(f"a prompt has 1 to {units.count(units.LONGEST_PROMPT)} tokens, not {tokens} and {options.new}")
-    if not 1 <= options.min_margin < math.inf:
+    if isinstance(options.tiers, str):
+        raise UserError(f"tiers are a tuple of names, not {shown(options.tiers)}; write one like ('dram',)")
+    if not 1 <= _number(options.min_margin, "a minimum margin") < math.inf:
         raise UserError(f"a minimum margin is a number from 1, not {options.min_margin:g}; a slower fetch wins nothing")
     _words(options)
     _numbers(options)
@@ -63,8 +69,14 @@ def _numbers(options: Options) -> None:
     if isinstance(options.prefill, float | int):
         rates["--prefill"] = options.prefill
     for name, rate in rates.items():
-        if not 0 < rate < math.inf:
+        if not 0 < _number(rate, f"{name}: a rate in plain units a second") < math.inf:
             raise UserError(f"{name}: a rate must be above zero, not {rate:g}")
     for tier, seconds in options.latency.items():
-        if not 0 <= seconds < math.inf:
+        if not 0 <= _number(seconds, f"--latency {tier}: a time in seconds") < math.inf:
             raise UserError(f"--latency {tier}: a time must be zero or more, not {seconds:g}")
+
+
+def _number(value: object, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UserError(f"{what} is a number, not {shown(value)}")
+    return value

@@ -119,10 +119,11 @@ class Way:
 
     def route(self, links: int, corner: Corner) -> Route:
         """The hops over so many of the tier's links."""
-        hops, latency = [_hop(self.tier, links, self.engine, corner)], _latency(self.tier, corner)
-        if self.tier.staging and self.host is not None:
-            hops.append(_hop(self.host, available(self.host, self.tp), self.engine, corner))
-            latency += _latency(self.host, corner)
+        staged = self.host if self.tier.staging else None  # the host reads one copy, whatever the ranks load
+        hops, latency = [_hop(self.tier, links, self.engine, corner, once=bool(staged))], _latency(self.tier, corner)
+        if staged:
+            hops.append(_hop(staged, available(staged, self.tp), self.engine, corner))
+            latency += _latency(staged, corner)
         fixed = self.engine.fixed.value if self.engine.fixed else 0.0
         per_token = self.engine.per_token.value if self.engine.per_token else 0.0
         return Route(tuple(hops), latency, Overhead(fixed, per_token), self.tier.staging != "in-turn")
@@ -145,11 +146,11 @@ def _links(tier: Tier, tp: int, asked: int | Literal["all"] | None) -> list[int]
     return [most if asked == "all" else min(asked, most)]
 
 
-def _hop(tier: Tier, links: int, engine: Engine, corner: Corner) -> Hop:
+def _hop(tier: Tier, links: int, engine: Engine, corner: Corner, once: bool = False) -> Hop:
     cost = engine.per_copy if engine.per_copy and tier.medium == "dram" else tier.read.per_copy
     per_copy = cost.value if cost else 0.0
     ceiling = tier.node_ceiling.at(corner) if tier.node_ceiling else None
-    return Hop(tier.read.bandwidth.at(corner), per_copy, ceiling, links, engine.replicas == "broadcast")
+    return Hop(tier.read.bandwidth.at(corner), per_copy, ceiling, links, once or engine.replicas == "broadcast")
 
 
 def _latency(tier: Tier, corner: Corner) -> float:

@@ -77,8 +77,8 @@ def _path(setting: Setting, path: Path, recompute: RecomputeTime, lengths: _Leng
         sure=len(set(verdicts)) == 1,
         verdict_low=verdicts[1],
         verdict_high=verdicts[2],
-        moved_bytes=round(fetch.own.bytes),
-        copies=round(fetch.own.copies * fetch.own.links),
+        moved_bytes=round(fetch.own.share.together),
+        copies=round(fetch.own.share.copies * fetch.own.links),
         crossovers=tuple(crossover.changes(gains, lengths.grid, gain)),
         fetch_wins_short=gains[0] > 0,
         split_s=crossover.split(lengths.recompute, fetch_s, tokens),
@@ -98,7 +98,8 @@ def _state(setting: Setting, path: Path, recompute: RecomputeTime, lengths: _Len
 
     def with_bandwidth(rate: float) -> float:
         own, *others = path.typical.hops
-        hops = (replace(own, bandwidth=rate / fetch.own.links), *others)
+        share = fetch.own.share
+        hops = (replace(own, bandwidth=rate * share.bytes / share.together), *others)
         return recompute.seconds / replace(path.typical, hops=hops).seconds(load)
 
     return State(

@@ -3,13 +3,17 @@
 from collections.abc import Iterator
 
 from kvcalc import units
+from kvcalc.answers import engine_costs
 from kvcalc.answers.margin_result import PathAnswer, best
 from kvcalc.answers.setting import Setting
 from kvcalc.errors import UserError
-from kvcalc.physics import coefficients, formats, kv, work
+from kvcalc.frozen import frozen
+from kvcalc.physics import coefficients, crossover, formats, kv, work
+from kvcalc.physics.prefill import Prefill
 from kvcalc.profiles import catalog
 from kvcalc.profiles.hardware import Tier
 
+MOSTLY = 0.5  # of the recompute time
 PLACES = {"nvme": "a disk", "store": "a store", "network": "another node"}
 
 
@@ -18,6 +22,10 @@ def warnings(setting: Setting, paths: tuple[PathAnswer, ...]) -> tuple[str, ...]
     return (
         *_context(setting),
         *_memory(setting),
+        *_stated(setting, paths),
+        *_communication(setting),
+        *_engine(setting, paths),
+        *_foreign(setting),
         *_directions(setting),
         *_pageable(setting),
         *_slow(paths),
@@ -40,21 +48,96 @@ def _context(setting: Setting) -> Iterator[str]:
         yield f"{units.count(needed)} tokens are more than the {context} that {setting.model.title} is made for"
 
 
-def _memory(setting: Setting) -> Iterator[str]:
+@frozen
+class _Needs:
+    """Bytes in the GPUs' memory."""
+
+    weights: float
+    cache: float  # this prompt's
+    held: float
+
+
+def fits(setting: Setting) -> bool | None:
+    """Do the weights and this prompt's KV fit in the GPUs' memory? None where the weights are not known."""
+    needs = _needs(setting)
+    return None if needs is None else needs.weights + needs.cache <= needs.held
+
+
+def _needs(setting: Setting) -> _Needs | None:
     try:
         counted = work.parameters(setting.model)
     except UserError:
-        return
+        return None
     gpu = setting.machine.accelerator
     dense = "bf16" if setting.weights == "mxfp4" else setting.weights
     width = coefficients.WEIGHT_BYTES
     weights = (counted.total - counted.experts) * width[dense] + counted.experts * width[setting.weights]
     cache = setting.tp * kv.resident(setting.model, setting.tokens + setting.options.new, setting.kv, setting.tp)
-    held = setting.tp * (gpu.device_memory or gpu.memory).value
-    if weights + cache > held:
-        needed = f"{setting.weights} weights ({units.short(weights, 'B')}) and this prompt's KV"
-        memory = f"the memory of {setting.tp} x {gpu.title} ({units.short(held, 'B')})"
-        yield f"{setting.model.title}: {needed} ({units.short(cache, 'B')}) don't fit in {memory}"
+    return _Needs(weights, cache, setting.tp * (gpu.device_memory or gpu.memory).value)
+
+
+def _memory(setting: Setting) -> Iterator[str]:
+    needs = _needs(setting)
+    if needs and not fits(setting):
+        needed = f"{setting.weights} weights ({units.short(needs.weights, 'B')}) and this prompt's KV"
+        gpus = f"{setting.tp} x {setting.machine.accelerator.title}"
+        memory = f"the memory of {gpus} ({units.short(needs.held, 'B')})"
+        yield f"{setting.model.title}: {needed} ({units.short(needs.cache, 'B')}) don't fit in {memory}"
+
+
+def _stated(setting: Setting, paths: tuple[PathAnswer, ...]) -> Iterator[str]:
+    """Verdicts that rest on a textbook's rate and that a measured one would change."""
+    measured = next((way for way in setting.ways.others if way.basis == "measured"), None)
+    if setting.ways.chosen.basis != "textbook" or measured is None:
+        return
+    seconds, least = setting.recompute(measured, setting.tokens), setting.options.min_margin
+    changed = []
+    for path in best(paths):
+        verdict = crossover.verdict(seconds / path.fetch_s, least)
+        if verdict != path.verdict:
+            changed.append(f"{path.tier} is {verdict} ({units.times(seconds / path.fetch_s, (1.0, least))})")
+    if changed:
+        rate = units.count(setting.tokens / seconds)
+        yield f"the recompute time is a textbook's; by the {measured.title}, {rate} tok/s, {', '.join(changed)}"
+
+
+def _communication(setting: Setting) -> Iterator[str]:
+    """A split so wide that the GPUs mostly wait for each other: the margin measures the split."""
+    way = setting.ways.chosen
+    if setting.tp == 1 or not isinstance(way, Prefill):
+        return
+    terms = way.terms(setting.tokens)
+    waiting = sum(term.seconds for term in terms if term.name == "all-reduce") / sum(term.seconds for term in terms)
+    if waiting > MOSTLY:
+        yield (
+            f"all-reduces between {setting.tp} GPUs are {100 * waiting:.0f} % of the recompute time; "
+            f"a smaller --tp may recompute sooner, and make fetching worth less"
+        )
+
+
+def _engine(setting: Setting, paths: tuple[PathAnswer, ...]) -> Iterator[str]:
+    """Tiers whose best path an engine would make slower by as much as it takes to change a verdict."""
+    least = setting.options.min_margin
+    chosen = {(path.tier, path.links): path for path in best(paths)}
+    for restore in engine_costs.restores(setting):
+        path = chosen.get((restore.tier, restore.links))
+        if path is None:
+            continue
+        margin = path.margin * path.fetch_s / restore.seconds
+        if crossover.verdict(margin, least) != path.verdict or restore.seconds > least * path.fetch_s:
+            yield (
+                f"{path.tier}: no engine is at work here; with --engine {engine_costs.ENGINE} the margin is "
+                f"{units.times(margin, (1.0, least))} instead of {units.times(path.margin, (1.0, least))}"
+            )
+
+
+def _foreign(setting: Setting) -> Iterator[str]:
+    """DRAM that this node reaches in another way."""
+    own = [tier for tier in setting.machine.tiers if tier.medium == "dram"]
+    for tier in setting.tiers:
+        if own and tier.medium == "dram" and tier.path not in [each.path for each in own]:
+            node = setting.machine.name
+            yield f"{tier.name}: {node} reaches its DRAM over {own[0].path}; be sure that it can have {tier.path}"
 
 
 def _directions(setting: Setting) -> Iterator[str]:

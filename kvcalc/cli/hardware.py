@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kvcalc.cli.options import FormatOption, OutputOption
+from kvcalc.cli.options import FormatOption, OutputOption, left_out
 from kvcalc.profiles import catalog
 from kvcalc.profiles import check as checking
 from kvcalc.render import show as render
@@ -22,8 +22,9 @@ def list_(form: FormatOption = None, output: OutputOption = None) -> None:
     """List the nodes, tiers, accelerators, engines and prefill constants."""
     from kvcalc.tables import profiles
 
-    found = catalog.all_hardware()
+    found, refused = catalog.all_hardware()
     render.show([profile for _, profile in found], profiles.hardware(found), form, output)
+    left_out(refused)
 
 
 @app.command()
@@ -44,4 +45,7 @@ def check(file: Annotated[Path, typer.Argument(help="YAML file")]) -> None:
     """Check a hardware profile of your own, with the profiles that it names."""
     found = checking.check(file, catalog.HARDWARE)
     kind = getattr(found, "kind", "profile")
-    typer.echo(f"{file}: {kind} {found.name!r} is well formed, sources: {', '.join(found.sources)}")
+    sources = (
+        f"with sources {', '.join(found.sources)}" if found.sources else "all its figures are those of other profiles"
+    )
+    typer.echo(f"{file}: {kind} {found.name!r} is well formed, {sources}")

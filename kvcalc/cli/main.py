@@ -68,4 +68,6 @@ def _misused(error: typer.TyperException) -> int:
         sys.stderr.write(f"{found}\n")
         return 2
     text = found[:1].lower() + found[1:].rstrip(".")
-    return _said(f"{text}; 'kvcalc --help' lists what there is", 2)
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "kvcalc"
+    return _said(f"{text}; '{command} --help' lists what there is", 2)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kvcalc.cli.options import FormatOption, OutputOption
+from kvcalc.cli.options import FormatOption, OutputOption, left_out
 from kvcalc.profiles import catalog
 from kvcalc.profiles import check as checking
 from kvcalc.profiles.model import Model
@@ -19,8 +19,9 @@ def list_(form: FormatOption = None, output: OutputOption = None) -> None:
     """List the models with the bytes that a sequence keeps."""
     from kvcalc.tables import profiles
 
-    found = [catalog.model(name) for name in catalog.names(Model)]
+    found, refused = catalog.every(Model)
     render.show(found, profiles.models(found), form, output)
+    left_out(refused)
 
 
 @app.command()
@@ -40,4 +41,4 @@ def show(
 def check(file: Annotated[Path, typer.Argument(help="YAML file")]) -> None:
     """Check a model profile of your own."""
     found = checking.check(file, {"model": Model})
-    typer.echo(f"{file}: model {found.name!r} is well formed, sources: {', '.join(found.sources)}")
+    typer.echo(f"{file}: model {found.name!r} is well formed, with sources {', '.join(found.sources)}")

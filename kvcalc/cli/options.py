@@ -1,6 +1,6 @@
 """Options that several commands share, and how their text becomes values."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,6 +15,12 @@ FormatOption = Annotated[
     Format | None, typer.Option("--format", help="Output format", show_default="text on a terminal, markdown elsewhere")
 ]
 OutputOption = Annotated[Path | None, typer.Option("--output", help="Write to this file", show_default="stdout")]
+
+
+def left_out(refused: Iterable[UserError]) -> None:
+    """Say on stderr which profiles could not be read."""
+    for error in refused:
+        typer.echo(f"kvcalc: left out: {error}", err=True)
 
 
 def by_tier(given: list[str], option: str, read: Callable[[str], float]) -> dict[str, float]:

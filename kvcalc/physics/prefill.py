@@ -79,7 +79,8 @@ class Prefill:
 
     def _attention(self, pair: float, group: Attention, new: int, cached: int) -> Term:
         pairs = group.visible(new, cached)
-        return Term(f"attention, {group.kind}", pair * pairs, f"{_n(pair)} s x {_n(pairs)} pairs of tokens")
+        what = "tokens" if group.kind == "recurrent" else "pairs of tokens"
+        return Term(f"attention, {group.kind}", pair * pairs, f"{_n(pair)} s x {_n(pairs)} {what}")
 
     def band(self, new: int) -> tuple[float, float]:
         """The fractions by which the time may be shorter and longer than `seconds`."""

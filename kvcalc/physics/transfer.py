@@ -1,11 +1,9 @@
 """How long a restore takes: links and what they share, copies, hops on the way, and what an engine adds.
 
-A hop has `links` equal links side by side. A link that carries `b` bytes in `c` copies takes `c*per_copy + b/B`, where
-B is the least of its own bandwidth and its share of the hop's ceiling. Where hops are pipelined the slowest decides;
-otherwise their times add.
+A hop has `links` equal links side by side. The busiest, with `b` bytes in `c` copies, takes `c*per_copy + b/B`; where
+all bytes of the hop take longer than `b/B` over the ceiling that its links share, that decides. Where hops are
+pipelined the slowest decides; otherwise their times add.
 """
-
-from functools import cached_property
 
 from kvcalc.frozen import frozen
 from kvcalc.physics import kv as sizes
@@ -21,29 +19,44 @@ class Part:
     shards: int  # different parts under tensor parallelism; ranks beyond hold the same bytes again
 
 
+@frozen
+class Shared:
+    """How a load is spread over links."""
+
+    bytes: float  # on the busiest link
+    copies: float  # on the busiest link
+    together: float  # bytes on all links
+
+
 class Load:
     """What a restore moves. Contiguous: each link makes one copy of all it carries."""
 
-    def __init__(self, tokens: int, parts: tuple[Part, ...], contiguous: bool) -> None:
-        self.tokens, self.parts, self.contiguous = tokens, parts, contiguous
+    def __init__(self, tokens: int, parts: tuple[Part, ...], contiguous: bool, ranks: int) -> None:
+        self.tokens, self.parts, self.contiguous, self.ranks = tokens, parts, contiguous, ranks
         self.shards = min((part.shards for part in parts), default=1)  # over so many links nothing is carried twice
-        self._links: dict[int, tuple[float, float]] = {}
+        self._links: dict[tuple[int, bool], Shared] = {}
 
-    def on_link(self, links: int) -> tuple[float, float]:
-        """Bytes and copies of the busiest of `links` links.
+    def over(self, links: int, broadcast: bool) -> Shared:
+        """The load over `links` links.
 
-        With fewer links than shards a link carries several; with more, links carry the same bytes again.
+        Broadcast: links carry even shares of one copy, and GPUs pass on what others need; with more links than shards
+        the same bytes are carried again. Otherwise every rank loads what it holds, and links carry whole ranks.
         """
-        found = self._links.get(links)
+        found = self._links.get((links, broadcast))
         if found is None:
-            found = self._links[links] = self._on_link(links)
+            found = self._links[links, broadcast] = self._shares(links) if broadcast else self._whole(links)
         return found
 
-    def _on_link(self, links: int) -> tuple[float, float]:
+    def _shares(self, links: int) -> Shared:
         moved = sum(part.bytes / min(links, part.shards) for part in self.parts)
-        if self.contiguous:
-            return moved, 1.0
-        return moved, sum(part.copies * max(1.0, part.shards / links) for part in self.parts)
+        copies = 1.0 if self.contiguous else sum(part.copies * max(1.0, part.shards / links) for part in self.parts)
+        return Shared(moved, copies, moved * links)
+
+    def _whole(self, links: int) -> Shared:
+        busiest = -(-self.ranks // links)
+        held = sum(part.bytes / part.shards for part in self.parts)
+        copies = 1 if self.contiguous else sum(part.copies for part in self.parts)
+        return Shared(busiest * held, float(busiest * copies), self.ranks * held)
 
 
 @frozen
@@ -54,28 +67,21 @@ class Hop:
     per_copy: float  # s
     ceiling: float | None  # bytes/s of all links together
     links: int
-    broadcast: bool  # links not needed may stay idle, since GPUs pass replicas on among themselves
+    broadcast: bool  # one copy is carried and GPUs pass it on, so links may stay idle; otherwise one a rank
 
-    def rate(self, links: int) -> float:
-        """Bytes/s of one of `links` busy links."""
-        return self.bandwidth if self.ceiling is None else min(self.bandwidth, self.ceiling / links)
+    def moving(self, load: Load, links: int) -> float:
+        """Seconds in which bytes move: the busiest link's, or all bytes under the ceiling."""
+        share = load.over(links, self.broadcast)
+        alone = share.bytes / self.bandwidth
+        return alone if self.ceiling is None else max(alone, share.together / self.ceiling)
 
     def seconds(self, load: Load, links: int) -> float:
         """Over so many of the links, latency apart."""
-        moved, copies = load.on_link(links)
-        return copies * self.per_copy + moved / self.rate(links)
-
-    @cached_property
-    def _together(self) -> float:
-        """Bytes/s of one link when all are busy."""
-        return self.rate(self.links)
+        return load.over(links, self.broadcast).copies * self.per_copy + self.moving(load, links)
 
     def quickest(self, load: Load) -> float:
         """Seconds over as many links as carry the load quickest."""
-        if self.broadcast and load.shards < self.links:
-            return self.seconds(load, self.busy(load))
-        moved, copies = load.on_link(self.links)
-        return copies * self.per_copy + moved / self._together
+        return self.seconds(load, self.busy(load))
 
     def busy(self, load: Load) -> int:
         """How many links carry the load quickest: all, unless ranks hold the same bytes and may share them."""
@@ -86,8 +92,9 @@ class Hop:
     def carry(self, load: Load) -> "Carried":
         """The quickest way over this hop."""
         links = self.busy(load)
-        moved, copies = load.on_link(links)
-        return Carried(self.seconds(load, links), links, copies, moved * links, self.rate(links) * links)
+        share = load.over(links, self.broadcast)
+        moving = self.moving(load, links)
+        return Carried(share.copies * self.per_copy + moving, moving, links, share)
 
 
 @frozen
@@ -95,10 +102,14 @@ class Carried:
     """How a hop carries a load."""
 
     seconds: float
+    moving: float  # s of them in which bytes move
     links: int  # that are busy
-    copies: float  # on each link
-    bytes: float  # over all links
-    rate: float  # bytes/s of all busy links together
+    share: Shared
+
+    @property
+    def rate(self) -> float:
+        """Bytes/s of all busy links together."""
+        return self.share.together / self.moving
 
 
 @frozen
@@ -124,8 +135,8 @@ class Fetch:
 
     @property
     def rate(self) -> float:
-        """Bytes/s that the tier's links deliver, whichever hop holds them up: seconds = fixed + own.bytes / rate."""
-        return self.own.bytes / (self.seconds - self.fixed)
+        """Bytes/s that the tier's links deliver, whichever hop holds them up: seconds = fixed + all bytes / rate."""
+        return self.own.share.together / (self.seconds - self.fixed)
 
 
 @frozen
@@ -148,7 +159,7 @@ class Route:
     def fetch(self, load: Load) -> Fetch:
         """The same with what it is made of."""
         own, *rest = (hop.carry(load) for hop in self.hops)
-        copies = [carried.copies * hop.per_copy for carried, hop in zip((own, *rest), self.hops, strict=True)]
+        copies = [carried.seconds - carried.moving for carried in (own, *rest)]
         waiting, rest_s = self._waiting(load), [carried.seconds for carried in rest]
         in_turn = 0.0 if self.pipelined else sum(rest_s)
         others = max(rest_s, default=0.0) if self.pipelined else 0.0
@@ -178,7 +189,8 @@ class Loads:
         """For a prefix of so many tokens."""
         found = self._found.get(tokens)
         if found is None:
-            found = self._found[tokens] = Load(tokens, self._parts(tokens), self.pages.layout == "contiguous")
+            contiguous = self.pages.layout == "contiguous"
+            found = self._found[tokens] = Load(tokens, self._parts(tokens), contiguous, self.tp)
         return found
 
     def _parts(self, tokens: int) -> tuple[Part, ...]:

@@ -9,7 +9,7 @@ from typing import ParamSpec, TypeVar
 
 from kvcalc.errors import UserError, shown
 from kvcalc.frozen import frozen
-from kvcalc.profiles import cache
+from kvcalc.profiles import cache, suggest
 from kvcalc.profiles.fields import Profile
 from kvcalc.profiles.hardware import Accelerator, Curves, Engine, Fit, Node, NodeTier, Tier
 from kvcalc.profiles.model import Model
@@ -114,25 +114,21 @@ def _load(kind: type[P], path: Path) -> P:
 
 
 def _unknown(kind: type[Profile], reference: str) -> str:
-    word = kind.__name__.lower()
-    known = names(kind)
-    hint = closest(reference, known)
-    more = f"'kvcalc {'models' if kind is Model else 'hardware'} list' lists them"
-    return f"no {word} {shown(reference)}; did you mean {hint!r}?" if hint else f"no {word} {shown(reference)}; {more}"
+    known, command = names(kind), "models" if kind is Model else "hardware"
+    if kind is Model and os.sep in reference:
+        known += [found.huggingface for found in every(Model)[0] if found.huggingface]
+    return suggest.unknown(kind.__name__.lower(), reference, known, command)
 
 
-def closest(word: str, known: list[str]) -> str | None:
-    """The known word that looks most like `word`, if any does."""
-    from difflib import get_close_matches
-
-    plain, wanted = {_plain(each): each for each in reversed(known)}, _plain(word)
-    longer = sorted((each for each in plain if wanted and each.startswith(wanted)), key=len)
-    found = longer[:1] or get_close_matches(wanted, list(plain), n=1, cutoff=0.6)
-    return plain[found[0]] if found else None
-
-
-def _plain(name: str) -> str:
-    return name.lower().replace("-", "").replace("_", "").replace(" ", "")
+def every(kind: type[P]) -> tuple[list[P], list[UserError]]:
+    """All profiles of a kind, and what is wrong with those of the user's own that can't be read."""
+    found, refused = [], []
+    for name in names(kind):
+        try:
+            found.append(_get(kind, name))
+        except UserError as error:
+            refused.append(error)
+    return found, refused
 
 
 def model(reference: str) -> Model:
@@ -201,9 +197,15 @@ HARDWARE: dict[str, type[Profile]] = {
 }
 
 
-def all_hardware() -> list[tuple[str, Profile]]:
-    """Every hardware profile with the word for its kind."""
-    return [(word, _get(kind, name)) for word, kind in HARDWARE.items() for name in names(kind)]
+def all_hardware() -> tuple[list[tuple[str, Profile]], list[UserError]]:
+    """Every hardware profile with the word for its kind, and what is wrong with those that can't be read."""
+    found: list[tuple[str, Profile]] = []
+    refused: list[UserError] = []
+    for word, kind in HARDWARE.items():
+        read, wrong = every(kind)
+        found += [(word, profile) for profile in read]
+        refused += wrong
+    return found, refused
 
 
 def hardware(reference: str) -> Profile:
@@ -214,9 +216,8 @@ def hardware(reference: str) -> Profile:
         path = _find(kind, reference)
         if path:
             return _load(kind, path)
-    hint = closest(reference, [name for kind in HARDWARE.values() for name in names(kind)])
-    more = f"did you mean {hint!r}?" if hint else "'kvcalc hardware list' lists them"
-    raise UserError(f"no hardware {shown(reference)}; {more}")
+    known = [name for kind in HARDWARE.values() for name in names(kind)]
+    raise UserError(suggest.unknown("hardware", reference, known, "hardware"))
 
 
 def of_kind(path: Path, kinds: dict[str, type[Profile]]) -> Profile:

@@ -74,6 +74,9 @@ def load(kind: type[P], path: Path) -> P:
     document = _parsed(text, path)
     if not isinstance(document, Mapping):
         raise UserError(f"{path}: is not a profile: it holds no keys and values")
+    word, wanted = document.get("kind"), kind.__name__.lower()
+    if isinstance(word, str) and word != wanted:
+        raise UserError(f"{path}: is a profile of kind {shown(word)}, not of kind {wanted!r}")
     context = Context(_sources(document.get("sources")))
     try:
         profile: P = _adapter(kind).validate_python(document, context=context)  # type: ignore[arg-type]

@@ -14,6 +14,8 @@ def render(page: Page) -> str:
     for block in page.blocks:
         parts.append(f"### {_escaped(block.title)}")
         parts.append("\n".join(_table(block) if isinstance(block, Table) else _lines(block)))
+        if isinstance(block, Table) and block.note:
+            parts.append(_escaped(block.note))
     return "\n\n".join(parts) + "\n"
 
 

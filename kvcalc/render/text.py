@@ -30,6 +30,8 @@ def render(page: Page, width: int, colour: bool) -> str:
         console.print()
         console.print(Text(block.title, style="bold"))
         console.print(_table(block, width) if isinstance(block, Table) else _lines(block))
+        if isinstance(block, Table) and block.note:
+            console.print(Text(block.note, style="dim"))
     return "\n".join(line.rstrip() for line in stream.getvalue().split("\n"))
 
 

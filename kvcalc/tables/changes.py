@@ -1,7 +1,5 @@
 """What would change each verdict: the nearest turn of every knob."""
 
-from collections.abc import Sequence
-
 from kvcalc import units
 from kvcalc.answers.flips import Flip
 from kvcalc.answers.margin_result import Margin, PathAnswer
@@ -11,25 +9,22 @@ from kvcalc.tables.page import Cell, Column, Table
 FAR = 2.0  # decades; a flip that is further away changes nothing in practice
 
 
-def table(results: Sequence[Margin]) -> Table:
-    """One row a path."""
+def table(result: Margin, on: str) -> Table:
+    """One row a path; `on` ends the title."""
     columns = (
-        *words.node_columns(results),
         Column("Path", "path"),
         Column("Now", "verdict"),
         Column("Becomes, the nearest change first", "flips"),
     )
     rows = tuple(
         (
-            *words.node_cells(result, results),
             Cell(words.name(path)),
             Cell(path.verdict),
             Cell(_turns(path, result)),
         )
-        for result in results
         for path in result.paths
     )
-    return Table("What would change the verdict", columns, rows)
+    return Table(f"What would change the verdict{on}", columns, rows)
 
 
 def _turns(path: PathAnswer, result: Margin) -> str:
@@ -44,9 +39,10 @@ def _turns(path: PathAnswer, result: Margin) -> str:
 def _condition(flip: Flip, result: Margin) -> str:
     side = "above" if flip.value > flip.now else "below"
     if flip.knob == "links":
-        return f"{flip.value:.0f} links are used"
+        return f"{flip.value:.0f} links are used" if flip.value > 1 else "1 link is used"
     if flip.knob == "tokens":
-        return f"the prefix is {units.count(flip.value)} tokens"
+        moves = "grows" if flip.value > flip.now else "shrinks"
+        return f"the prefix {moves} to {units.count(flip.value)} tokens"
     if flip.knob == "prefill_tokens_per_s":
         return f"prefill is {side} {units.count(flip.value)} tok/s{_so_by(flip, result)}"
     return f"bandwidth is {side} {units.short(flip.value, 'B/s')}"

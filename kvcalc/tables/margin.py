@@ -3,49 +3,93 @@
 from collections.abc import Iterator, Sequence
 
 from kvcalc import units
-from kvcalc.answers.margin_result import Margin, PathAnswer, best
+from kvcalc.answers.margin_result import Alternative, Assumption, Margin, PathAnswer, RecomputeTime, best
 from kvcalc.physics.crossover import BEST_FIRST
 from kvcalc.profiles.sources import Source
 from kvcalc.tables import changes, explain, flat, words
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
+READING = (
+    "Margin: recompute time / fetch time, and its range. Fetch wins: at which prefix lengths, in tokens. "
+    "Split: the time when the head is computed while the tail loads."
+)
+
 
 def page(results: Sequence[Margin], steps: bool = False) -> Page:
     """One answer, or several nodes side by side; with `steps` also the arithmetic, line by line."""
     first = results[0]
+    several = len(results) > 1
     blocks = [
+        *([_best(results)] if several else []),
         _restored(results),
         *_recompute(results),
-        _paths(results),
-        *_lines("Warnings", [line for result in results for line in result.warnings]),
-        changes.table(results),
-        *(Lines(f"Arithmetic{_on(result, results)}", explain.lines(result)) for result in results if steps),
+        *(_paths(result, words.on(result, results), READING if result is first else "") for result in results),
+        *_warnings(results),
+        *(changes.table(result, words.on(result, results)) for result in results),
+        *(Lines(f"Arithmetic{words.on(result, results)}", explain.lines(result)) for result in results if steps),
         *_assumptions(results),
     ]
     title = f"{first.model_title}, {units.count(first.tokens)} tokens: fetch or recompute?"
-    return Page(title, _summary(results), tuple(blocks), lambda: flat.table(results))
+    return Page(title, "" if several else _summary(first), tuple(blocks), lambda: flat.table(results))
 
 
-def _summary(results: Sequence[Margin]) -> str:
-    """Which tiers win, each by its best path."""
-    said = []
-    for result in results:
-        words = [
-            f"{verdict} {'instead of' if verdict == 'recompute' else 'from'} {_named(tiers, result)}"
-            for verdict in BEST_FIRST
-            if (tiers := [path for path in best(result.paths) if path.verdict == verdict])
-        ]
-        said.append((f"{result.hardware}: " if len(results) > 1 else "") + "; ".join(words))
-    text = ". ".join(said) + "."
-    return text[0].upper() + text[1:] if len(results) == 1 else text
+def _summary(result: Margin) -> str:
+    """Which tiers win, each by its best path, and whether that is sure."""
+    said = [
+        f"{verdict} {'instead of' if verdict == 'recompute' else 'from'} {_named(tiers, result)}"
+        for verdict in BEST_FIRST
+        if (tiers := [path for path in best(result.paths) if path.verdict == verdict])
+    ]
+    text = "; ".join(said) + "."
+    return ("" if result.fits is not False else "Does not fit in memory. ") + text[0].upper() + text[1:]
 
 
 def _named(paths: list[PathAnswer], result: Margin) -> str:
-    return ", ".join(f"{path.tier} ({words.times(path.margin, result)})" for path in paths)
+    return ", ".join(f"{path.tier} ({_margins(path, result)})" for path in paths)
 
 
-def _on(result: Margin, results: Sequence[Margin]) -> str:
-    return f" on {result.hardware}" if len(results) > 1 else ""
+def _margins(path: PathAnswer, result: Margin) -> str:
+    """The best path's margin, with that of one link where more are used."""
+    single = next((other for other in result.paths if other.tier == path.tier and other.links == 1), path)
+    text = words.times(path.margin, result)
+    if single is not path:
+        text = f"{words.times(single.margin, result)} on 1 link, {text} on {path.links}"
+    return text if path.sure else f"{text}, not sure"
+
+
+def _best(results: Sequence[Margin]) -> Table:
+    """The tier of each node with the largest margin."""
+    columns = (
+        Column("Node", "hardware"),
+        Column("Fits", "fits"),
+        Column("Recompute", "recompute_s", number=True),
+        Column("Basis", "recompute_basis"),
+        Column("Best path", "path"),
+        Column("Margin", "margin", number=True),
+        Column("Verdict", "verdict"),
+    )
+    rows = []
+    for result in results:
+        path = max(result.paths, key=lambda each: each.margin)
+        rows.append(
+            (
+                Cell(result.hardware),
+                Cell({True: "yes", False: "no", None: "not known"}[result.fits]),
+                Cell(units.short(result.recompute.seconds, "s"), result.recompute.seconds),
+                Cell(result.recompute.basis),
+                Cell(words.name(path)),
+                Cell(_margin(path, result), path.margin),
+                Cell(path.verdict, path.verdict),
+            )
+        )
+    return Table("The best path of each node", columns, tuple(rows), _bases(results))
+
+
+def _bases(results: Sequence[Margin]) -> str:
+    """Nodes whose recompute times were found in different ways are not compared by their margins."""
+    if len({result.recompute.basis for result in results}) == 1:
+        return ""
+    return "Recompute times of different bases stand side by side here; to compare nodes, add --prefill model."
 
 
 def _restored(results: Sequence[Margin]) -> Table:
@@ -82,8 +126,9 @@ def _format(result: Margin) -> str:
 
 
 def _recompute(results: Sequence[Margin]) -> Iterator[Table | Lines]:
+    several = len(results) > 1
     columns = (
-        *words.node_columns(results),
+        *([Column("Node", "hardware")] if several else []),
         Column("Recompute time by", "way"),
         Column("Basis", "basis"),
         Column("Time", "seconds", number=True),
@@ -92,24 +137,27 @@ def _recompute(results: Sequence[Margin]) -> Iterator[Table | Lines]:
     rows = []
     for result in results:
         used = result.recompute
-        others = [] if len(results) > 1 else used.alternatives
-        mark = "" if len(results) > 1 else " (used)"
-        rows.append(
-            (*words.node_cells(result, results), *_way(used.way + mark, used.basis, used.seconds, used.tokens_per_s))
-        )
-        rows += [_way(other.way, other.basis, other.seconds, other.tokens_per_s) for other in others]
-    yield Table("Recompute", columns, tuple(map(tuple, rows)))
-    if len(results) == 1:
+        if several:
+            rows.append((Cell(result.hardware), *_way(used.way, used)))
+        else:
+            rows += [_way(f"{used.way} (used)", used), *(_way(other.way, other) for other in used.alternatives)]
+    yield Table("Recompute", columns, tuple(rows))
+    if not several:
         yield from _lines("Recompute time could not be found another way", list(results[0].recompute.unavailable))
 
 
-def _way(name: str, basis: str, seconds: float, rate: float) -> tuple[Cell, ...]:
-    return Cell(name), Cell(basis), Cell(units.short(seconds, "s"), seconds), Cell(f"{units.count(rate)} tok/s", rate)
+def _way(name: str, found: RecomputeTime | Alternative) -> tuple[Cell, ...]:
+    rate = f"{units.count(found.tokens_per_s)} tok/s"
+    return (
+        Cell(name),
+        Cell(found.basis),
+        Cell(units.short(found.seconds, "s"), found.seconds),
+        Cell(rate, found.tokens_per_s),
+    )
 
 
-def _paths(results: Sequence[Margin]) -> Table:
+def _paths(result: Margin, on: str, reading: str) -> Table:
     columns = (
-        *words.node_columns(results),
         Column("Tier", "tier"),
         Column("Path", "path"),
         Column("Bandwidth", "bandwidth_bytes_per_s", number=True),
@@ -119,10 +167,8 @@ def _paths(results: Sequence[Margin]) -> Table:
         Column("Fetch wins", "crossovers"),
         Column("Split", "split_s", number=True),
     )
-    rows = tuple(
-        (*words.node_cells(result, results), *_row(path, result)) for result in results for path in result.paths
-    )
-    return Table("Verdicts", columns, rows)
+    rows = tuple(_row(path, result) for path in result.paths)
+    return Table(f"Verdicts{on}", columns, rows, reading)
 
 
 def _row(path: PathAnswer, result: Margin) -> tuple[Cell, ...]:
@@ -165,17 +211,28 @@ def _wins(path: PathAnswer) -> str:
 
 def _lines(title: str, lines: list[str]) -> Iterator[Lines]:
     if lines:
-        yield Lines(title, tuple(dict.fromkeys(lines)))
+        yield Lines(title, tuple(lines))
+
+
+def _warnings(results: Sequence[Margin]) -> Iterator[Lines]:
+    said: dict[str, list[str]] = {}
+    for result in results:
+        for line in dict.fromkeys(result.warnings):
+            said.setdefault(line, []).append(result.hardware)
+    yield from _lines("Warnings", [f"{nodes}{line}" for line, nodes in words.apart(results, said)])
 
 
 def _assumptions(results: Sequence[Margin]) -> Iterator[Lines]:
-    every = list(dict.fromkeys(each for result in results for each in result.assumptions))
-    sources = dict.fromkeys(_source(source) for each in every for source in each.sources)
+    said: dict[Assumption, list[str]] = {}
+    for result in results:
+        for each in dict.fromkeys(result.assumptions):
+            said.setdefault(each, []).append(result.hardware)
+    sources = dict.fromkeys(_source(source) for each in said for source in each.sources)
     names = {source: f"S{number}" for number, source in enumerate(sources, 1)}
     texts = []
-    for each in every:
+    for each, nodes in words.apart(results, said):
         cited = ", ".join(dict.fromkeys(names[_source(source)] for source in each.sources))
-        texts.append(f"{each.text} [{cited}]" if cited else each.text)
+        texts.append(f"{nodes}{each.text} [{cited}]" if cited else f"{nodes}{each.text}")
     yield Lines("Assumptions", tuple(texts), numbered=True)
     yield Lines("Sources", tuple(f"{name} {source}" for source, name in names.items()))
 

@@ -34,6 +34,7 @@ class Table:
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""  # how to read it, in one line
 
 
 @frozen

@@ -1,20 +1,23 @@
 """What several tables call the same thing: nodes side by side, a path with its links, a margin."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from kvcalc import units
 from kvcalc.answers.margin_result import Margin, PathAnswer
-from kvcalc.tables.page import Cell, Column
+
+T = TypeVar("T")
 
 
-def node_columns(results: Sequence[Margin]) -> tuple[Column, ...]:
-    """The column that tells nodes apart, where there are several."""
-    return (Column("Node", "hardware"),) if len(results) > 1 else ()
+def on(result: Margin, results: Sequence[Margin]) -> str:
+    """The end of a title that tells nodes apart, where there are several."""
+    return f", {result.hardware}" if len(results) > 1 else ""
 
 
-def node_cells(result: Margin, results: Sequence[Margin]) -> tuple[Cell, ...]:
-    """The cell under it."""
-    return (Cell(result.hardware),) if len(results) > 1 else ()
+def apart(results: Sequence[Margin], said: Mapping[T, list[str]]) -> Iterator[tuple[T, str]]:
+    """Things said of some nodes, each with the words that name those nodes; nothing where it is said of all."""
+    for thing, nodes in said.items():
+        yield thing, "" if len(nodes) == len(results) else f"{', '.join(nodes)}: "
 
 
 def links(path: PathAnswer) -> str:

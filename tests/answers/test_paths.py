@@ -74,7 +74,15 @@ def test_latent_cache_under_vllm_is_loaded_by_each_rank_for_itself(ask, path_of)
     assert all_.busy_links == 8
     assert all_.moved_bytes == 8 * 20_000 * 35_136
     assert all_.bandwidth_bytes_per_s == pytest.approx(213.6e9)  # 8 x 55 under the node's ceiling
-    assert all_.fetch_s > path_of(result, "dram", 1).fetch_s
+    assert path_of(result, "dram", 1).moved_bytes == all_.moved_bytes  # one link carries all eight copies
+    assert path_of(result, "dram", 1).fetch_s > all_.fetch_s
+
+
+def test_network_that_all_gpus_share_carries_a_replicated_cache_once_a_rank(ask, path_of):
+    # DeepSeek-V3, 30,000 tokens of 35,136 B: 1.054 GB; eight copies over 303.8 GB/s and 0.37 ms are 28.1 ms
+    path = path_of(ask("deepseek-v3", "p5en.48xlarge", 30_000, engine="sglang", prefill=60_000.0), "efa-3200g", 1)
+    assert path.moved_bytes == 8 * 30_000 * 35_136
+    assert path.fetch_s == pytest.approx(0.0281, rel=0.01)
 
 
 def test_qwen_on_more_ranks_than_kv_heads_moves_what_mooncake_measured(ask, path_of):

@@ -9,7 +9,7 @@ def said(result, *words):
 
 
 def test_offloading_to_a_disk_for_speed_is_warned_of(ask):
-    (warning,) = said(ask(), "nvme-gen4")
+    (warning,) = said(ask(), "nvme-gen4: offloading")
     assert "not speed" in warning
     assert "1.2x" in warning  # 468 ms against 400
     assert not said(ask(prefill=20_000.0), "nvme-gen4")  # 1 s of recomputing: the disk wins

@@ -13,7 +13,7 @@ CHAPTER = ("margin", "--model", "llama3-70b")
     ("Llama_3_70B", "llama3-70b"),
     ("deepseekv3", "deepseek-v3"),
     ("gptoss120b", "gpt-oss-120b"),
-    ("meta-llama/Llama3-70B", "llama3-70b"),
+    ("meta-llama/Meta-Llama-3-70B-Inst", "meta-llama/Meta-Llama-3-70B"),
 ])  # fmt: skip
 def test_unknown_model_is_refused_with_the_nearest(refused, name, hint):
     assert refused("margin", "--model", name) == f"no model {name!r}; did you mean {hint!r}?"

@@ -170,7 +170,20 @@ def test_shipped_profiles_pass_their_own_check(run):
 def test_model_file_is_not_taken_for_hardware_nor_hardware_for_a_model(refused):
     root = catalog.shipped()
     assert "kind" in refused("hardware", "check", str(root / "model_profiles" / "llama3-70b.yaml"))
-    assert "line" in refused("models", "check", str(root / "hardware_profiles" / "nodes" / "h100-pcie5.yaml"))
+    node = str(root / "hardware_profiles" / "nodes" / "h100-pcie5.yaml")
+    assert refused("models", "check", node).endswith("is a profile of kind 'node', not of kind 'model'")
+    tier = str(root / "hardware_profiles" / "tiers" / "dram-pcie5.yaml")
+    assert refused(*CHAPTER, "--hardware", tier).endswith("is a profile of kind 'tier', not of kind 'node'")
+
+
+def test_profile_of_the_users_own_that_cannot_be_read_is_named_and_the_others_are_listed(run, own):
+    (own / "model_profiles").mkdir()
+    (own / "model_profiles" / "bad.yaml").write_text("name: [broken")
+    done = run("models", "list")
+    assert done.code == 0
+    assert "llama3-70b" in done.out
+    assert done.err.startswith("kvcalc: left out: ")
+    assert "bad.yaml" in done.err
 
 
 def test_own_profile_is_found_by_name_and_comes_before_the_shipped_one(run, own):

@@ -126,7 +126,8 @@ def test_hardware_may_be_repeated_and_each_is_shown_once(run, margin):
     assert [answer["hardware"] for answer in margin(*asked)] == ["h100-pcie5", "b200-pcie5"]
     out = run(*CHAPTER, *asked).out
     assert "| Node " in out
-    assert "h100-pcie5: Restore" in out or "h100-pcie5: restore" in out
+    assert "### Verdicts, h100-pcie5" in out
+    assert "### Verdicts, b200-pcie5" in out
 
 
 @pytest.mark.parametrize(("model", "tp"), [

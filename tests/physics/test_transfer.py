@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import kvcalc
-from kvcalc.physics.transfer import Hop, Load, Loads, Overhead, Pages, Part, Route
+from kvcalc.physics.transfer import Hop, Load, Loads, Overhead, Pages, Part, Route, Shared
 from kvcalc.profiles import catalog
 from kvcalc.profiles.hardware import Direction
 from kvcalc.profiles.model import Model
@@ -32,11 +32,11 @@ NODE = Hop(bandwidth=55e9, per_copy=0.0, ceiling=None, links=8, broadcast=True)
 
 
 def one_copy(size: int, shards: int = 1) -> Load:
-    return Load(1000, (Part(size, 1, shards),), contiguous=True)
+    return Load(1000, (Part(size, 1, shards),), contiguous=True, ranks=8)
 
 
 def paged(size: int, copies: int, shards: int = 1) -> Load:
-    return Load(1000, (Part(size, copies, shards),), contiguous=False)
+    return Load(1000, (Part(size, copies, shards),), contiguous=False, ranks=8)
 
 
 def over(hop: Hop, latency: float = 0.0) -> Route:
@@ -49,7 +49,7 @@ def over(hop: Hop, latency: float = 0.0) -> Route:
 def copied(direction: Direction, size: int) -> float:
     """Bytes/s of 1,000 copies of `size` bytes, one after another over one link."""
     assert direction.per_copy is not None
-    hop = Hop(direction.bandwidth.typical.value, direction.per_copy.value, None, links=1, broadcast=False)
+    hop = Hop(direction.bandwidth.typical.value, direction.per_copy.value, None, links=1, broadcast=True)
     return 1000 * size / over(hop).seconds(paged(1000 * size, 1000))
 
 
@@ -109,9 +109,9 @@ def test_each_rank_loads_its_own_part_over_its_own_link():
 def test_all_links_together_reach_the_ceiling():
     """213.6 GB/s over eight links is 26.7 each, less than 55; over two links each keeps its 55."""
     hop = replace(NODE, ceiling=213.6e9)
-    assert hop.rate(8) == pytest.approx(26.7e9)
-    assert hop.rate(2) == 55e9
-    assert over(hop).seconds(one_copy(213_600_000_000, shards=8)) == pytest.approx(1.0)
+    load = one_copy(213_600_000_000, shards=8)
+    assert over(hop).seconds(load) == pytest.approx(1.0)
+    assert hop.seconds(load, 2) == pytest.approx(213.6 / 2 / 55)
 
 
 def test_copies_cost_once_for_each():
@@ -129,15 +129,30 @@ def test_a_contiguous_load_is_one_copy_a_link():
 def test_one_link_makes_the_copies_of_all_ranks_that_differ():
     """Eight ranks, each with 10 copies of its own heads: 80 over one link, 40 over two."""
     load = paged(800, 10, shards=8)
-    assert [load.on_link(links) for links in (1, 2, 8)] == [(800, 80), (400, 40), (100, 10)]
+    assert [load.over(links, broadcast=False) for links in (1, 2, 8)] == [
+        Shared(800, 80, 800),
+        Shared(400, 40, 800),
+        Shared(100, 10, 800),
+    ]
+
+
+def test_a_rank_loads_over_one_link_so_three_links_carry_three_three_and_two():
+    assert paged(800, 10, shards=8).over(3, broadcast=False) == Shared(300, 30, 800)
+
+
+def test_without_a_broadcast_one_link_carries_a_replicated_cache_once_a_rank():
+    """DeepSeek-V3's 70,272 B a token at 20,000 tokens, on eight ranks that each load their own copy."""
+    load = one_copy(70_272 * 20_000)
+    assert load.over(1, broadcast=False).bytes == 8 * 1_405_440_000
+    assert load.over(1, broadcast=True).bytes == 1_405_440_000
 
 
 def test_more_links_than_parts_carry_the_same_bytes_again():
     """Four KV heads on eight ranks: each link carries a quarter, 2x in all."""
     load = one_copy(800, shards=4)
-    assert load.on_link(8) == (200, 1)
-    assert over(NODE).fetch(load).own.bytes in (800, 1600)
-    assert over(replace(NODE, broadcast=False)).fetch(load).own.bytes == 1600
+    assert load.over(8, broadcast=True) == Shared(200, 1, 1600)
+    assert over(NODE).fetch(load).own.share.together in (800, 1600)
+    assert over(replace(NODE, broadcast=False)).fetch(load).own.share.together == 1600
 
 
 def test_one_link_and_a_broadcast_beat_eight_copies_under_a_ceiling():
@@ -146,10 +161,10 @@ def test_one_link_and_a_broadcast_beat_eight_copies_under_a_ceiling():
     hop = replace(NODE, ceiling=213.6e9)
     each = over(replace(hop, broadcast=False)).fetch(load)
     assert each.seconds == pytest.approx(0.040)
-    assert (each.own.links, each.own.bytes) == (8, 8 * 1_068_000_000)
+    assert (each.own.links, each.own.share.together) == (8, 8 * 1_068_000_000)
     shared = over(hop).fetch(load)
     assert shared.seconds == pytest.approx(1.068 / 55)
-    assert shared.own.bytes == shared.own.links * 1_068_000_000 < each.own.bytes
+    assert shared.own.share.together == shared.own.links * 1_068_000_000 < each.own.share.together
 
 
 def test_without_a_ceiling_a_copy_on_each_link_takes_no_longer_than_one():
@@ -199,7 +214,8 @@ LATENT = {"kind": "latent", "layers": 61, "heads": 128, "rank": 512, "rope": 64,
 )
 def test_the_layout_says_how_many_copies_a_page_takes(model_of: ModelOf, layout: str, copies: int, of: int):
     """Llama-3.1-8B, figure 4 of the post. The last page is half empty: bytes are those of the tokens."""
-    size, found = loads(model_of(FULL), layout)(1000).on_link(1)
+    share = loads(model_of(FULL), layout)(1000).over(1, broadcast=True)
+    size, found = share.bytes, share.copies
     assert (size, found) == (131_072_000, copies)
     assert size / found == pytest.approx(of, rel=0.01)
 
@@ -207,28 +223,29 @@ def test_the_layout_says_how_many_copies_a_page_takes(model_of: ModelOf, layout:
 def test_tensor_parallelism_makes_copies_smaller_not_fewer(model_of: ModelOf):
     """Llama-3-70B at TP 4, per layer, K and V apart: 16 tokens x 2 of 8 heads x 128 x 2 B = 8 KiB."""
     group = FULL | {"layers": 80, "heads": 64}
-    size, copies = loads(model_of(group), "per-layer-kv", tp=4)(16_000).on_link(4)
-    assert copies == 1000 * 80 * 2
-    assert size / copies == 8 * KIB
+    share = loads(model_of(group), "per-layer-kv", tp=4)(16_000).over(4, broadcast=True)
+    assert share.copies == 1000 * 80 * 2
+    assert share.bytes / share.copies == 8 * KIB
 
 
 def test_a_latent_cache_has_a_layout_of_its_own_and_one_vector(model_of: ModelOf):
     """vLLM lays latent pages out by layer: 61 copies a page of 16 tokens, keys and values not apart."""
     model = model_of(LATENT)
     for layout in ("per-layer", "per-layer-kv"):
-        assert loads(model, "cross-layer", tp=8, latent_layout=layout)(1600).on_link(8) == (70_272 * 1600, 6100)
+        share = loads(model, "cross-layer", tp=8, latent_layout=layout)(1600).over(8, broadcast=False)
+        assert share == Shared(70_272 * 1600, 6100, 8 * 70_272 * 1600)
 
 
 def test_layers_that_keep_nothing_are_not_copied(model_of: ModelOf):
     shared = {"kind": "shared", "layers": 3, "heads": 8, "key_width": 64, "value_width": 64}
     with_shared = loads(model_of(FULL, shared), "per-layer")(1000)
-    assert with_shared.on_link(1) == loads(model_of(FULL), "per-layer")(1000).on_link(1)
+    assert with_shared.over(1, True) == loads(model_of(FULL), "per-layer")(1000).over(1, True)
 
 
 def test_a_window_is_copied_as_far_as_it_is_held(model_of: ModelOf):
     """128 of 20,000 tokens: 8 pages of 16."""
     sliding = FULL | {"kind": "sliding", "window": 128}
-    assert loads(model_of(sliding), "cross-layer")(20_000).on_link(1) == (131_072 * 128, 8)
+    assert loads(model_of(sliding), "cross-layer")(20_000).over(1, True) == Shared(131_072 * 128, 8, 131_072 * 128)
 
 
 def test_engines_that_load_on_each_rank_carry_every_copy():
@@ -258,7 +275,7 @@ PARTS = st.builds(
     Part, bytes=st.integers(1, 10**12), copies=st.integers(1, 10**5), shards=st.sampled_from([1, 2, 4, 8])
 )
 LOADS = st.builds(
-    lambda parts, contiguous: Load(1000, tuple(parts), contiguous),
+    lambda parts, contiguous: Load(1000, tuple(parts), contiguous, ranks=8),
     st.lists(PARTS, min_size=1, max_size=3),
     st.booleans(),
 )
@@ -287,7 +304,7 @@ def test_a_higher_ceiling_is_never_slower(route: Route, load: Load):
 def test_more_links_are_never_slower_for_what_every_rank_has_its_own_part_of(
     hop: Hop, size: int, copies: int, contiguous: bool
 ):
-    load = Load(1000, (Part(size, copies, 16),), contiguous)
+    load = Load(1000, (Part(size, copies, 16),), contiguous, ranks=16)
     times = [over(replace(hop, links=links)).seconds(load) for links in range(1, 17)]
     assert all(after <= before * (1 + 1e-12) for before, after in itertools.pairwise(times))
 
@@ -309,7 +326,7 @@ def test_a_fetch_takes_the_time_of_its_route_and_its_parts_add_up(route: Route, 
     fetch = route.fetch(load)
     assert fetch.seconds == pytest.approx(route.seconds(load))
     assert 0 <= fetch.fixed <= fetch.seconds
-    assert fetch.fixed + fetch.own.bytes / fetch.rate == pytest.approx(fetch.seconds)
+    assert fetch.fixed + fetch.own.share.together / fetch.rate == pytest.approx(fetch.seconds)
 
 
 @given(hop=HOPS, load=LOADS)
@@ -337,6 +354,6 @@ def test_links_that_carry_bytes_in_no_time_leave_what_is_fixed(route: Route, loa
 
 @given(load=LOADS, links=st.integers(1, 16))
 def test_no_link_carries_more_than_everything_and_all_together_carry_it(load: Load, links: int):
-    size, copies = load.on_link(links)
-    assert size <= sum(part.bytes for part in load.parts) <= size * links * (1 + 1e-12)
-    assert copies >= 1
+    share = load.over(links, broadcast=True)
+    assert share.bytes <= sum(part.bytes for part in load.parts) <= share.together * (1 + 1e-12)
+    assert share.copies >= 1

@@ -159,7 +159,6 @@ def test_a_range_has_a_figure_for_each_corner(tmp_path: Path):
         ("medium: nvme", "medium: tape", "line 5: medium: "),
         ("name: shelf", "name: A Shelf", "line 3: name: "),
         ("path: PCIe 4.0", "path: ''", "line 6: path: "),
-        ("kind: tier", "kind: node", "line 2: kind: "),
         ("basis: datasheet", "basis: rumour", "line 15: sources.sheet.basis: "),
         ("    basis: datasheet\n", "", "line 13: sources.sheet.basis: is missing"),
         ("checked: 2026-11-29", "checked: lately", "line 16: sources.sheet.checked: "),

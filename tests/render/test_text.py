@@ -147,7 +147,8 @@ def test_no_column_of_an_answer_is_lost_on_a_narrow_terminal(nodes, width):
     page = tables.page(margins(load_model("llama3-70b"), nodes, 20_000, Options(prefill=50_000.0))[0])
     for table in [block for block in page.blocks if isinstance(block, Table)]:
         out = text.render(page_of(table), width, colour=False)
-        assert letters(out) == letters(table.title, *[each for column in cells_of(table) for each in column])
+        every = [each for column in cells_of(table) for each in column]
+        assert letters(out) == letters(table.title, table.note, *every)
 
 
 def test_environment_does_not_change_what_is_rendered(monkeypatch):
