@@ -7,11 +7,15 @@ import sys
 def run() -> None:
     """The `kvcalc` command."""
     gc.disable()  # importing makes no garbage, and looking for it takes a tenth of the start
-    from kvcalc.cli.main import main
+    try:
+        from kvcalc.cli.main import main
 
-    gc.freeze()  # what was imported stays
-    gc.enable()
-    sys.exit(main(sys.argv[1:]))
+        gc.freeze()  # what was imported stays
+        gc.enable()
+        code = main(sys.argv[1:])
+    except KeyboardInterrupt:  # while importing
+        code = 130
+    sys.exit(code)
 
 
 if __name__ == "__main__":

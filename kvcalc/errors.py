@@ -9,6 +9,14 @@ class UserError(ValueError):
 
 
 def shown(value: object) -> str:
-    """How a message quotes what a user wrote: no longer than fits on a line."""
-    text = repr(value)
+    """How a message quotes what a user wrote: no longer than fits on a line, however large it is."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**60:
+        return "a number of more than 60 digits"
+    text = repr(value) if isinstance(value, str | int | float) else _bounded(value)
     return text if len(text) <= 80 else f"{text[:60]} ... {text[-10:]}"
+
+
+def _bounded(value: object) -> str:
+    from reprlib import repr as bounded  # of nested YAML a few levels, a few members each
+
+    return bounded(value)

@@ -1,16 +1,31 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and where a user's own lie."""
 
 import os
 from pathlib import Path
 
-from kvcalc.errors import UserError
+from kvcalc.errors import UserError, shown
+
+
+def own_folder(variable: str, standard: str, below_home: str) -> Path | None:
+    """A user's folder: $variable, else kvcalc in $standard or in ~/below_home; None for a user without a home."""
+    chosen = os.environ.get(variable)
+    if chosen:
+        return Path(chosen)
+    home = os.path.expanduser("~")
+    base = os.environ.get(standard) or (os.path.join(home, below_home) if os.path.isabs(home) else None)
+    return Path(base, "kvcalc") if base else None
+
+
+def printable(path: Path) -> str:
+    """A path as a message shows it, also one that is not text in this system's encoding."""
+    return str(path).encode("utf-8", "backslashreplace").decode()
 
 
 def write(path: Path, text: str) -> None:
     """Write `text` beside `path`, then rename, so that a reader never sees half of it. A link stays a link."""
     from tempfile import mkstemp  # it drags in random and hashlib, which most runs don't need
 
-    if os.path.exists(path) and not os.path.isfile(path):
+    if (os.path.exists(path) and not os.path.isfile(path)) or os.path.abspath(path).startswith(("/dev/", "/proc/")):
         raise _refusal(path, "it is not a plain file")
     target = Path(os.path.realpath(path))
     try:
@@ -29,7 +44,7 @@ def write(path: Path, text: str) -> None:
 
 
 def _refusal(path: Path, reason: str | None) -> UserError:
-    return UserError(f"{str(path)!r} cannot be written: {reason}; name another file")
+    return UserError(f"{shown(str(path))} cannot be written: {reason}; name another file")
 
 
 def _umask() -> int:

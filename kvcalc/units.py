@@ -16,6 +16,7 @@ COMPUTE = {"FLOP/s": 1.0, "FLOPS": 1.0}
 TOKEN_RATE = {"tok/s": 1.0, "token/s": 1.0, "tokens/s": 1.0}
 COUNT = {"": 1.0}
 
+SMALLEST_VALUE, LARGEST_VALUE = 1e-12, 1e24  # of anything measured, in SI units
 LARGEST_COUNT = 10**12  # no model or machine has so many of anything
 LONGEST_PROMPT = 100_000_000  # tokens; ten times the longest context of any shipped profile
 
@@ -42,7 +43,14 @@ def _number(text: str, units: dict[str, float], what: str, example: str) -> floa
     value = float(found) if scale == 1 else float(found) * scale
     if not math.isfinite(value) or value < 0:
         raise UserError(f"{shown(text)} is not {what}: it must be finite and not negative")
+    if not physical(value):
+        raise UserError(f"{shown(text)} is not {what}: nothing measured is so small or so large")
     return value
+
+
+def physical(value: float) -> bool:
+    """Zero, or a size, rate or time that something in the world can have."""
+    return value == 0 or SMALLEST_VALUE <= value <= LARGEST_VALUE
 
 
 def _thousandths(text: str, unit: str) -> bool:
@@ -85,14 +93,14 @@ def number(text: str) -> float:
     return _number(text, COUNT, "a plain number", "'0.4'")
 
 
-def tokens(text: str) -> int:
-    """A count of tokens in "20000", "20_000", "20k" (10^3) or "128Ki" (2^10): whole, at least 1."""
+def tokens(text: str, least: int = 1) -> int:
+    """A count of tokens in "20000", "20_000", "20k" (10^3) or "128Ki" (2^10): whole, at least `least`."""
     example = "'20000', '20k' (20,000) or '128Ki' (131,072)"
     value = _number(text, COUNT, "a count of tokens", example)
     if value != int(value):
         raise UserError(f"{shown(text)} is not a count of tokens: it is not whole; write one like {example}")
-    if value < 1:
-        raise UserError(f"{shown(text)} is not a count of tokens: it must be at least 1")
+    if value < least:
+        raise UserError(f"{shown(text)} is not a count of tokens: it must be at least {least}")
     if value > LONGEST_PROMPT:
         raise UserError(f"{shown(text)} tokens is longer than any prompt; the longest here is {count(LONGEST_PROMPT)}")
     return int(value)

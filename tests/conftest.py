@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import settings
 
-from kvcalc.profiles import catalog
+from kvcalc.profiles import catalog, places
 from kvcalc.profiles.model import FeedForward, LayerGroup, Model
 from kvcalc.profiles.sources import Source
 
@@ -35,7 +35,7 @@ def forget() -> Iterator[Callable[[], None]]:
     """Make the catalog forget what it has read, as a new process would; done before and after the test in any case."""
 
     def forget_all() -> None:
-        for function in vars(catalog).values():
+        for function in (*vars(catalog).values(), *vars(places).values()):
             if hasattr(function, "cache_clear"):
                 function.cache_clear()
 

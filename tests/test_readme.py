@@ -19,7 +19,7 @@ from typing import NamedTuple
 import pytest
 
 import kvcalc
-from kvcalc.profiles import catalog
+from kvcalc.profiles import places
 
 README = Path(__file__).parents[1] / "README.md"
 END = "--- end of the example ---"
@@ -99,7 +99,7 @@ def differences(page: Path, folder: Path) -> list[str]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An empty folder with the node file that the README tells its reader to write: a copy, under another name."""
-    shutil.copy(catalog.shipped() / "hardware_profiles" / "nodes" / "h200-pcie5.yaml", tmp_path / "my-node.yaml")
+    shutil.copy(places.shipped() / "hardware_profiles" / "nodes" / "h200-pcie5.yaml", tmp_path / "my-node.yaml")
     return tmp_path
 
 

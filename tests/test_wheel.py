@@ -62,8 +62,8 @@ def test_the_unpacked_wheel_answers_without_the_checkout(wheel: zipfile.ZipFile,
     wheel.extractall(tmp_path / "site")
     program = (
         f"import sys; sys.path.insert(0, {str(tmp_path / 'site')!r}); "
-        "import kvcalc; from kvcalc.profiles import catalog; "
-        "print(kvcalc.margin('llama3-70b', 'h100-pcie5', 20_000).recompute.seconds, catalog.shipped())"
+        "import kvcalc; from kvcalc.profiles import places; "
+        "print(kvcalc.margin('llama3-70b', 'h100-pcie5', 20_000).recompute.seconds, places.shipped())"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert run.stdout.split() == ["0.4", str(tmp_path / "site" / "kvcalc")]

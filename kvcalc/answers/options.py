@@ -45,8 +45,11 @@ def check(tokens: int, options: Options) -> None:
         raise UserError(f"tokens are counted in whole numbers, not {shown(tokens)} and {shown(options.new)}")
     if not 1 <= tokens <= units.LONGEST_PROMPT or not 0 <= options.new <= units.LONGEST_PROMPT:
         raise UserError(f"a prompt has 1 to {units.count(units.LONGEST_PROMPT)} tokens, not {tokens} and {options.new}")
-    if isinstance(options.tiers, str):
+    if not isinstance(options.tiers, tuple | list):
         raise UserError(f"tiers are a tuple of names, not {shown(options.tiers)}; write one like ('dram',)")
+    for name, given in {"bandwidth": options.bandwidth, "latency": options.latency}.items():
+        if not isinstance(given, Mapping):
+            raise UserError(f"{name} is a mapping of tier to number, not {shown(given)}")
     if not 1 <= _number(options.min_margin, "a minimum margin") < math.inf:
         raise UserError(f"a minimum margin is a number from 1, not {options.min_margin:g}; a slower fetch wins nothing")
     _words(options)
@@ -66,7 +69,7 @@ def _numbers(options: Options) -> None:
         if count is not None and count != "all" and (type(count) is not int or count < 1):
             raise UserError(f"--{name}: {shown(count)} is not a whole number from 1")
     rates = {f"--bandwidth {tier}": rate for tier, rate in options.bandwidth.items()}
-    if isinstance(options.prefill, float | int):
+    if options.prefill is not None and not isinstance(options.prefill, str):
         rates["--prefill"] = options.prefill
     for name, rate in rates.items():
         if not 0 < _number(rate, f"{name}: a rate in plain units a second") < math.inf:
@@ -79,4 +82,6 @@ def _numbers(options: Options) -> None:
 def _number(value: object, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UserError(f"{what} is a number, not {shown(value)}")
+    if not units.physical(abs(value)):
+        raise UserError(f"{what}: nothing measured is so small or so large as {value:g}")
     return value

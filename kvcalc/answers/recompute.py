@@ -101,9 +101,7 @@ def _own(job: Job) -> tuple[list[Way], tuple[str, ...]]:
     for entry in job.machine.node.prefill:
         if isinstance(entry, Curve) and _fits(entry, job):
             found.append(_curve(entry, job, live=0.0))
-        elif (
-            isinstance(entry, StatedRate) and (job.model.name, job.tp) in _rows(entry) and entry.weights == job.weights
-        ):
+        elif isinstance(entry, StatedRate) and _of(entry, job) and entry.weights == job.weights:
             rate = entry.rate
             found.append(recompute.Stated("rate in the node profile", rate.value, rate.source.basis, (rate.source,)))
             caveats += [entry.caveat] if entry.caveat else []
@@ -112,15 +110,16 @@ def _own(job: Job) -> tuple[list[Way], tuple[str, ...]]:
     return found, tuple(caveats)
 
 
-def _rows(entry: StatedRate | Curve) -> set[tuple[str, int]]:
-    return {(name, entry.tp) for name in entry.models}
+def _of(entry: StatedRate | Curve, job: Job) -> bool:
+    """Is this model at this split among those it was stated of? A changed copy under the same name is another model."""
+    return job.tp == entry.tp and job.model.name in entry.models and catalog.is_original(job.model)
 
 
 def _fits(curve: Curve, job: Job) -> bool:
     """A curve of another engine serves where none is named; latent attention is computed alike at any KV width."""
     engine = job.engine == "any" or curve.engine in (None, job.engine)
     width = curve.kv_bits == job.kv_bits or any(isinstance(group, Latent) for group in job.model.groups)
-    return (job.model.name, job.tp) in _rows(curve) and curve.weights == job.weights and engine and width
+    return _of(curve, job) and curve.weights == job.weights and engine and width
 
 
 def _curve(curve: Curve, job: Job, live: float) -> recompute.Measured:

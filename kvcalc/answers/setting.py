@@ -46,12 +46,14 @@ def settle(model: Model | str, hardware: Machine | str, tokens: int, options: Op
 
     `known` are loads that other nodes have worked out; they serve this one too, and its own are added.
     """
-    found = catalog.model(model) if isinstance(model, str) else model
-    machine = catalog.machine(hardware) if isinstance(hardware, str) else hardware
-    engine = catalog.engine(options.engine)
+    found = model if isinstance(model, Model) else catalog.model(model)
+    machine = hardware if isinstance(hardware, Machine) else catalog.machine(hardware)
     check(tokens, options)
+    engine = catalog.engine(options.engine)
     tp = _split(found, machine, options)
     stored = formats.stored(found, options.kv_dtype)
+    if not kv.logical(found, tokens, stored):
+        raise UserError(f"{found.name!r} keeps nothing for its tokens: there is nothing to fetch")
     weights = options.weights or ("mxfp4" if found.checkpoint == "mxfp4" else "fp8")
     if weights == "mxfp4" and found.checkpoint != "mxfp4":
         raise UserError(f"{found.name!r} has no MXFP4 experts; one of bf16, fp16, fp8, nvfp4")

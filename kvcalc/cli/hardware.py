@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from kvcalc import files
 from kvcalc.cli.options import FormatOption, OutputOption, left_out
 from kvcalc.profiles import catalog
 from kvcalc.profiles import check as checking
@@ -48,4 +49,4 @@ def check(file: Annotated[Path, typer.Argument(help="YAML file")]) -> None:
     sources = (
         f"with sources {', '.join(found.sources)}" if found.sources else "all its figures are those of other profiles"
     )
-    typer.echo(f"{file}: {kind} {found.name!r} is well formed, {sources}")
+    typer.echo(f"{files.printable(file)}: {kind} {found.name!r} is well formed, {sources}")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kvcalc.cli import hardware, margin, models
-from kvcalc.errors import UserError
+from kvcalc.errors import UserError, shown
 
 app = typer.Typer(
     name="kvcalc",
@@ -41,6 +41,8 @@ def kvcalc(
 
 def main(argv: Sequence[str]) -> int:
     """Run the program. Exit code 0 done, 1 failed, 2 wrong input, 3 a --fail-if condition holds, 130 interrupted."""
+    if sys.stdout is None:
+        return _said("stdout is closed; send it to a file or to /dev/null", 1)
     try:
         code = app(args=list(argv), prog_name="kvcalc", standalone_mode=False)
         sys.stdout.flush()
@@ -51,13 +53,17 @@ def main(argv: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _said("interrupted", 130)
     except OSError as error:
+        if error.filename is not None:
+            return _said(f"{shown(str(error.filename))}: {(error.strerror or '').lower()}", 2)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left can't be written
         return 1 if isinstance(error, BrokenPipeError) else _said(f"stdout: {(error.strerror or '').lower()}", 1)
     return code if isinstance(code, int) else 0
 
 
 def _said(message: str, code: int) -> int:
-    sys.stderr.write(f"kvcalc: {' '.join(message.split())}\n")
+    if sys.stderr is not None:
+        line = " ".join(message.split()).encode("utf-8", "backslashreplace").decode()  # paths may not be text
+        sys.stderr.write(f"kvcalc: {line}\n")
     return code
 
 

@@ -1,5 +1,6 @@
 """`kvcalc margin`: the main job."""
 
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
@@ -8,12 +9,12 @@ from kvcalc import units
 from kvcalc.answers import margin as question
 from kvcalc.answers.margin_result import Margin, best
 from kvcalc.answers.options import Options
-from kvcalc.cli.options import FormatOption, OutputOption, by_tier
+from kvcalc.cli.options import FormatOption, OutputOption, by_tier, read
 from kvcalc.cli.options import latency as read_latency
 from kvcalc.errors import UserError, shown
 from kvcalc.physics import formats
 from kvcalc.physics.crossover import BEST_FIRST
-from kvcalc.profiles import catalog
+from kvcalc.profiles import catalog, places
 from kvcalc.profiles.hardware import EngineName, Layout, Node, Weights
 from kvcalc.profiles.model import Model
 from kvcalc.render import show
@@ -79,15 +80,15 @@ def margin(
         engine=engine,
         prefill=_prefill(prefill),
         tiers=tuple(tier or ()),
-        bandwidth=by_tier(bandwidth or [], "--bandwidth", units.rate),
-        latency=by_tier(latency or [], "--latency", read_latency),
+        bandwidth=by_tier(bandwidth or [], "--bandwidth", "50GB/s", units.rate),
+        latency=by_tier(latency or [], "--latency", "100us", read_latency),
         links=_links(links),
         layout=layout,
         page=page,
-        new=0 if new == "0" else units.tokens(new),
+        new=read("--new", new, partial(units.tokens, least=0)),
         min_margin=min_margin,
     )
-    tokens = units.tokens(seq)
+    tokens = read("--seq", seq, units.tokens)
     found = catalog.model(model)
     results = _results(found, hardware or [DEFAULT_NODE], tokens, options)
     show.show(results, tables.page(results, explain), form, output)
@@ -96,13 +97,14 @@ def margin(
 
 def _results(model: Model, hardware: list[str], tokens: int, options: Options) -> list[Margin]:
     """The answers. Of 'all' nodes, those that can't answer are named on stderr; a node that is named must answer."""
-    every = "all" in hardware
-    nodes = catalog.names(Node) if every else list(dict.fromkeys(hardware))
+    named = [node for node in dict.fromkeys(hardware) if node != "all"]
+    nodes = list(dict.fromkeys([*named, *(places.names(Node) if "all" in hardware else [])]))
     results, refused = question.margins(model, nodes, tokens, options)
-    if refused and not (every and results):
+    must = [node for node in refused if node in named or not results]
+    if must:
         alike = len(refused) == len(nodes) and len(set(map(str, refused.values()))) == 1
-        node, error = next(iter(refused.items()))
-        raise UserError(str(error) if alike else f"{node}: {error}")
+        error = refused[must[0]]
+        raise UserError(str(error) if alike else f"{must[0]}: {error}")
     for node, error in refused.items():
         typer.echo(f"kvcalc: left out {node}: {error}", err=True)
     return results
@@ -111,13 +113,13 @@ def _results(model: Model, hardware: list[str], tokens: int, options: Options) -
 def _prefill(text: str | None) -> Literal["profile", "model", "textbook"] | float | None:
     if text is None or text in ("profile", "model", "textbook"):
         return text  # type: ignore[return-value]
-    return units.token_rate(text)
+    return read("--prefill", text, units.token_rate)
 
 
 def _links(text: str | None) -> int | Literal["all"] | None:
     if text is None or text == "all":
         return text  # type: ignore[return-value]
-    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+    if not text.isascii() or not text.isdecimal() or len(text) > 4 or int(text) < 1:
         raise UserError(f"--links: {shown(text)} is not a number of links; write one like '1' or 'all'")
     return int(text)
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import typer
 
 from kvcalc import units
 from kvcalc.errors import UserError, shown
+
+T = TypeVar("T")
 
 Format = Literal["text", "markdown", "json", "csv"]
 
@@ -23,16 +25,25 @@ def left_out(refused: Iterable[UserError]) -> None:
         typer.echo(f"kvcalc: left out: {error}", err=True)
 
 
-def by_tier(given: list[str], option: str, read: Callable[[str], float]) -> dict[str, float]:
+def read(option: str, text: str, reads: Callable[[str], T]) -> T:
+    """An option's value. Raises UserError that names the option."""
+    try:
+        return reads(text)
+    except UserError as error:
+        raise UserError(f"{option}: {error}") from error
+
+
+def by_tier(given: list[str], option: str, example: str, reads: Callable[[str], float]) -> dict[str, float]:
     """Values by tier in texts like "nvme=7 GB/s"."""
     found: dict[str, float] = {}
     for text in given:
         tier, separator, value = text.partition("=")
         if not separator or not tier or not value:
-            raise UserError(f"{option}: {shown(text)} has no tier and value; write one like '{option} dram=50GB/s'")
+            way_out = f"write one like '{option} dram={example}'"
+            raise UserError(f"{option}: {shown(text)} has no tier and value; {way_out}")
         if tier.strip() in found:
             raise UserError(f"{option}: tier {shown(tier)} is given twice")
-        found[tier.strip()] = read(value)
+        found[tier.strip()] = read(f"{option} {tier.strip()}", value, reads)
     return found
 
 

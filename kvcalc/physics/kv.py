@@ -146,7 +146,8 @@ def check_split(model: Model, tp: int) -> None:
     """Refuse a tensor-parallel degree that engines refuse. Raises UserError with the largest smaller one."""
     if splits(model, tp):
         return
-    smaller = next(degree for degree in range(tp - 1, 0, -1) if splits(model, degree))
+    most = min(tp - 1, *(getattr(group, "heads", tp) for group in model.groups))
+    smaller = next(degree for degree in range(most, 0, -1) if splits(model, degree))
     heads = sorted(
         {group.heads for group in model.groups if hasattr(group, "heads") and not isinstance(group, Indexer)}
     )

@@ -34,38 +34,55 @@ _CLASSES: dict[str, Callable[..., object]] = {
 
 def load(kind: type[P], path: Path) -> P:
     """The profile in a file, from the cache if it was validated before. Raises UserError as `documents.load` does."""
-    where = f"{kind.__name__} {path.absolute()}"
-    kept = folder() / f"{path.stem}-{crc32(where.encode()):08x}.json"
-    stamp = [where, *_stamp(path)]
-    try:
-        found = json.loads(kept.read_bytes())
-        if found["stamp"] == stamp:
-            known = _unpacked(found["profile"], [_unpacked(each, ()) for each in found["sources"]])
-            if isinstance(known, kind):
-                return known
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
-        pass  # not kept yet, or damaged
+    where = f"{kind.__name__} {_absolute(path)}"
+    name = f"{path.stem}-{crc32(where.encode('utf-8', 'surrogateescape')):08x}.json"
+    kept, stamp = folder(), list[object]([where, *_stamp(path)])
+    known = _recall(kept / name, stamp) if kept else None
+    if isinstance(known, kind):
+        return known
     from kvcalc.profiles import documents
 
     profile = documents.load(kind, path)
-    sources: list[Source] = []
-    packed = _packed(profile, sources)
-    _keep(kept, {"stamp": stamp, "sources": [_packed(each, None) for each in sources], "profile": packed})
+    if kept:
+        sources: list[Source] = []
+        packed = _packed(profile, sources)
+        entry = {"stamp": stamp, "sources": [_packed(each, None) for each in sources], "profile": packed}
+        _keep(kept / name, json.dumps(entry, separators=(",", ":")))
     return profile
 
 
-def folder() -> Path:
-    """Where profiles are kept: $KVCALC_CACHE, else ~/.cache/kvcalc."""
-    chosen = os.environ.get("KVCALC_CACHE")
-    if chosen:
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kvcalc"
+def folder() -> Path | None:
+    """Where profiles are kept: $KVCALC_CACHE, else ~/.cache/kvcalc; None for a user without a home."""
+    return files.own_folder("KVCALC_CACHE", "XDG_CACHE_HOME", ".cache")
 
 
-def _keep(kept: Path, entry: dict[str, object]) -> None:
+def _absolute(path: Path) -> str:
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        return str(path)  # the working directory is gone
+
+
+def _recall(kept: Path, stamp: list[object]) -> object:
+    """What was kept, if it is whole and of this stamp."""
+    try:
+        if not os.path.isfile(kept):
+            return None
+        checked, _, text = kept.read_bytes().partition(b"\n")
+        if int(checked, 16) != crc32(text):
+            return None  # damaged
+        found = json.loads(text)
+        if found["stamp"] != stamp:
+            return None
+        return _unpacked(found["profile"], [_unpacked(each, ()) for each in found["sources"]])
+    except (OSError, ValueError):
+        return None
+
+
+def _keep(kept: Path, text: str) -> None:
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        files.write(kept, json.dumps(entry, separators=(",", ":")))
+        files.write(kept, f"{crc32(text.encode()):08x}\n{text}")
     except (OSError, UserError):
         pass  # a cache is a convenience
 
@@ -75,7 +92,7 @@ def _stamp(path: Path) -> list[int]:
         known = path.stat()
     except OSError:
         return []
-    return [known.st_size, known.st_mtime_ns, *_code()]
+    return [known.st_size, known.st_mtime_ns, known.st_ctime_ns, *_code()]
 
 
 @once

@@ -13,6 +13,7 @@ from kvcalc.profiles import cache, suggest
 from kvcalc.profiles.fields import Profile
 from kvcalc.profiles.hardware import Accelerator, Curves, Engine, Fit, Node, NodeTier, Tier
 from kvcalc.profiles.model import Model
+from kvcalc.profiles.places import FOLDERS, find, is_path, names, placed, shipped
 
 P = TypeVar("P", bound=Profile)
 R = TypeVar("R")
@@ -22,19 +23,6 @@ Q = ParamSpec("Q")
 def _once(make: Callable[Q, R]) -> Callable[Q, R]:
     """Remember what was made for the same arguments, types kept."""
     return once(make)  # type: ignore[return-value]
-
-
-MODELS = "model_profiles"
-SUFFIXES = (".yaml", ".yml")  # what ends like this is a path, not a name
-FOLDERS: dict[type[Profile], str] = {
-    Model: MODELS,
-    Accelerator: "hardware_profiles/accelerators",
-    Tier: "hardware_profiles/tiers",
-    Node: "hardware_profiles/nodes",
-    Engine: "hardware_profiles/engines",
-    Fit: "hardware_profiles/fits",
-    Curves: "hardware_profiles/curves",
-}
 
 
 @frozen
@@ -51,61 +39,22 @@ class Machine:
         return self.node.name
 
 
-@once
-def shipped() -> Path:
-    """The folder that holds model_profiles and hardware_profiles: in the package, else beside it in a checkout."""
-    package = Path(__file__).resolve().parents[1]
-    return package if (package / MODELS).is_dir() else package.parent
-
-
-def personal() -> Path:
-    """The user's own folder, laid out like the shipped one: $KVCALC_PROFILES, else ~/.config/kvcalc."""
-    chosen = os.environ.get("KVCALC_PROFILES")
-    if chosen:
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "kvcalc"
-
-
-@once
-def _roots() -> tuple[Path, Path]:
-    """Where names are looked for, in this order."""
-    return personal(), shipped()
-
-
-def names(kind: type[Profile]) -> list[str]:
-    """The names of all profiles of a kind, sorted."""
-    return sorted(_files(kind))
-
-
-def _files(kind: type[Profile]) -> dict[str, Path]:
-    found: dict[str, Path] = {}
-    for root in reversed(_roots()):
-        folder = root / FOLDERS[kind]
-        if folder.is_dir():
-            found |= {path.stem: path for path in folder.glob("*.yaml")}
-    return found
-
-
-def _find(kind: type[P], reference: str) -> Path | None:
-    """The file of a profile: a path as it is given, else a name, the user's own folder first."""
-    if _is_path(reference):
-        return Path(reference)
-    if os.sep in reference:
-        return None
-    paths = [os.path.join(root, FOLDERS[kind], f"{reference}.yaml") for root in _roots()]
-    return next((Path(path) for path in paths if os.path.isfile(path)), None)  # none, too, for what can't be a file
-
-
-def _is_path(reference: str) -> bool:
-    return reference.lower().endswith(SUFFIXES)
+def _text(reference: object) -> str:
+    """A caller's name or path as text."""
+    if not isinstance(reference, str | os.PathLike):
+        raise UserError(f"a profile is given by its name or its path, not by {shown(reference)}")
+    return os.fspath(reference)
 
 
 @_once
 def _get(kind: type[P], reference: str) -> P:
-    path = _find(kind, reference)
+    path = find(kind, reference)
     if path is None:
         raise UserError(_unknown(kind, reference))
-    return _load(kind, path)
+    found = _load(kind, path)
+    if found.name != path.stem and not is_path(reference):
+        raise UserError(f"{path}: name: is {found.name!r}; the file of that profile must be called {found.name}.yaml")
+    return found
 
 
 @_once
@@ -114,10 +63,13 @@ def _load(kind: type[P], path: Path) -> P:
 
 
 def _unknown(kind: type[Profile], reference: str) -> str:
+    word = kind.__name__.lower()
     known, command = names(kind), "models" if kind is Model else "hardware"
     if kind is Model and os.sep in reference:
         known += [found.huggingface for found in every(Model)[0] if found.huggingface]
-    return suggest.unknown(kind.__name__.lower(), reference, known, command)
+    others = (other for other, wanted in HARDWARE.items() if wanted is not kind and find(wanted, reference))
+    other = None if is_path(reference) else next(others, None)
+    return suggest.unknown(word, reference, known, command) + (f" (it is of kind {other!r})" if other else "")
 
 
 def every(kind: type[P]) -> tuple[list[P], list[UserError]]:
@@ -131,13 +83,27 @@ def every(kind: type[P]) -> tuple[list[P], list[UserError]]:
     return found, refused
 
 
-def model(reference: str) -> Model:
+def model(reference: str | Path) -> Model:
     """A model profile by name, by Hugging Face name, or by path to a YAML file."""
-    path = _find(Model, reference) or _find(Model, reference.lower())
+    reference = _text(reference)
+    path = find(Model, reference) or find(Model, reference.lower())
     if path is None and os.sep in reference:
         wanted = reference.lower()
-        path = next((file for file in _files(Model).values() if wanted == _huggingface(file)), None)
+        path = next((file for file in placed(Model).values() if wanted == _huggingface(file)), None)
     return _load(Model, path) if path else _get(Model, reference)
+
+
+def is_original(found: Model) -> bool:
+    """Has a model the layers of the shipped one of its name, if there is one?"""
+    path = shipped() / FOLDERS[Model] / f"{found.name}.yaml"
+    if not path.is_file():
+        return True
+    original = _load(Model, path)
+    return found is original or (found.hidden, found.groups, found.feed_forward) == (
+        original.hidden,
+        original.groups,
+        original.feed_forward,
+    )
 
 
 def _huggingface(file: Path) -> str:
@@ -156,7 +122,7 @@ def tier(reference: str) -> Tier:
 
 def engine(reference: str) -> Engine:
     """An engine profile by name or path."""
-    return _get(Engine, reference)
+    return _get(Engine, _text(reference))
 
 
 def fit(reference: str) -> Fit:
@@ -166,13 +132,14 @@ def fit(reference: str) -> Fit:
 
 def curves(accelerator: str) -> Curves | None:
     """The prefill curves measured on an accelerator, or None."""
-    path = _find(Curves, accelerator)
+    path = find(Curves, accelerator)
     return _load(Curves, path) if path else None
 
 
-def machine(reference: str) -> Machine:
+def machine(reference: str | Path) -> Machine:
     """A node by name or path, with its accelerator and its tiers as the node has them."""
-    node, file = _get(Node, reference), _find(Node, reference)
+    reference = _text(reference)
+    node, file = _get(Node, reference), find(Node, reference)
     gpu = named(Accelerator, node.accelerator, file, "accelerator")
     tiers = [named(Tier, use.tier, file, f"tiers.{place}.tier") for place, use in enumerate(node.tiers)]
     return Machine(node, gpu, tuple(map(_on_node, tiers, node.tiers)))
@@ -180,7 +147,7 @@ def machine(reference: str) -> Machine:
 
 def named(kind: type[P], reference: str, file: Path | None, field: str) -> P:
     """A profile that a node's file names, by a path from that file's folder or by name."""
-    path = str(file.parent / reference) if file and _is_path(reference) else reference
+    path = str(file.parent / reference) if file and is_path(reference) else reference
     try:
         return _get(kind, path)
     except UserError as error:
@@ -210,10 +177,10 @@ def all_hardware() -> tuple[list[tuple[str, Profile]], list[UserError]]:
 
 def hardware(reference: str) -> Profile:
     """Any hardware profile by name or path, nodes first. Raises UserError, with the closest name of any kind."""
-    if _is_path(reference):
+    if is_path(reference):
         return of_kind(Path(reference), HARDWARE)
     for kind in HARDWARE.values():
-        path = _find(kind, reference)
+        path = find(kind, reference)
         if path:
             return _load(kind, path)
     known = [name for kind in HARDWARE.values() for name in names(kind)]

@@ -5,6 +5,7 @@ from collections.abc import Hashable, Mapping
 from datetime import date
 from functools import cache as once
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
@@ -129,7 +130,11 @@ def _in_words(found: Mapping[str, Any]) -> str:
     """What is wrong, without pydantic's own terms."""
     context = found.get("ctx", {})
     if found["type"] == "string_pattern_mismatch":
-        return "must not be blank" if context["pattern"] == Text.NOT_BLANK else "has letters that a name can't have"
+        return (
+            "must be text on one line, not blank"
+            if context["pattern"] == Text.NOT_BLANK
+            else "has letters that a name can't have"
+        )
     reasons = {
         "unexpected_keyword_argument": "is not a key known here",
         "missing": "is missing",
@@ -143,8 +148,11 @@ def _in_words(found: Mapping[str, Any]) -> str:
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise UserError(f"{path}: is {path.stat().st_size:,} bytes long, too long for a profile")
+        found = path.stat()
+        if not S_ISREG(found.st_mode):
+            raise UserError(f"{path}: is not a plain file")
+        if found.st_size > LARGEST_FILE:
+            raise UserError(f"{path}: is {found.st_size:,} bytes long, too long for a profile")
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from error
@@ -158,10 +166,14 @@ def _parsed(text: str, path: Path) -> object:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"line {mark.line + 1}: " if mark else ""
+        if "tag:yaml.org,2002:merge" in str(error):
+            raise UserError(f"{path}: {line}merge keys (<<) are not read; write the keys out") from error
         hint = "; a text with [ ] inside { } stands in quotes" if "',' or '}'" in str(error.problem) else ""
         raise UserError(f"{path}: {line}{error.problem or error.context}{hint}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: is not YAML: {str(error).splitlines()[0]}") from error
+    except (KeyError, TypeError) as error:  # PyYAML's own, of values that don't suit their tags
+        raise UserError(f"{path}: has a value that does not suit its tag (!!); leave the tag out") from error
 
 
 def _place(text: str, place: Place) -> tuple[int, str]:

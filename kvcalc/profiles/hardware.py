@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal
 
+from kvcalc.errors import UserError, shown
 from kvcalc.profiles.fields import (
     Cited,
     Compute,
@@ -132,6 +133,13 @@ class Node(Profile):
     host_memory: Size | None = None
     tiers: Annotated[tuple[NodeTier, ...], NotEmpty()]
     prefill: tuple[Annotated[StatedRate | Curve, Having("points")], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Checked when a file is read."""
+        names = [use.tier for use in self.tiers]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice:
+            raise UserError(f"tier {shown(twice)} is listed twice")
 
 
 @part

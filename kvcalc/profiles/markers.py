@@ -49,7 +49,7 @@ class Flag:
 class Text:
     """Text that is not blank and, if a pattern is given, matches it."""
 
-    NOT_BLANK = r"\S"
+    NOT_BLANK = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"  # on one line
 
     def __init__(self, pattern: str = NOT_BLANK) -> None:
         self.pattern = pattern

@@ -203,3 +203,8 @@ class Model(Profile):
     same_geometry: tuple[Word, ...] = ()  # profiles with the same layers, for a longer context say
     groups: Annotated[tuple[LayerGroup, ...], NotEmpty()]
     feed_forward: tuple[FeedForward, ...] | None = None  # without it the prefill can't be modelled
+
+    def __post_init__(self) -> None:
+        """Checked when a file is read."""
+        if all(isinstance(group, Indexer) for group in self.groups):
+            raise UserError("an indexer belongs to latent layers; there are none")

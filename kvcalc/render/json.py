@@ -9,7 +9,7 @@ from datetime import date
 def render(results: Sequence[object]) -> str:
     """One object for one result, an array for several."""
     found = results[0] if len(results) == 1 else list(results)
-    return json.dumps(found, default=_plain, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return json.dumps(found, default=_plain, indent=2, allow_nan=False) + "\n"
 
 
 def _plain(value: object) -> object:

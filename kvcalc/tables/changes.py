@@ -32,11 +32,11 @@ def _turns(path: PathAnswer, result: Margin) -> str:
     near: dict[str, list[str]] = {}
     for flip in path.flips:
         if flip.distance <= FAR:
-            near.setdefault(flip.verdict, []).append(_condition(flip, result))
+            near.setdefault(flip.verdict, []).append(_condition(flip, path, result))
     return "; ".join(f"{verdict} if {' or '.join(found)}" for verdict, found in near.items()) or "nothing near"
 
 
-def _condition(flip: Flip, result: Margin) -> str:
+def _condition(flip: Flip, path: PathAnswer, result: Margin) -> str:
     side = "above" if flip.value > flip.now else "below"
     if flip.knob == "links":
         return f"{flip.value:.0f} links are used" if flip.value > 1 else "1 link is used"
@@ -45,7 +45,8 @@ def _condition(flip: Flip, result: Margin) -> str:
         return f"the prefix {moves} to {units.count(flip.value)} tokens"
     if flip.knob == "prefill_tokens_per_s":
         return f"prefill is {side} {units.count(flip.value)} tok/s{_so_by(flip, result)}"
-    return f"bandwidth is {side} {units.short(flip.value, 'B/s')}"
+    together = f" over {path.busy_links} links together" if path.busy_links > 1 else ""
+    return f"bandwidth is {side} {units.short(flip.value, 'B/s')}{together}"
 
 
 def _so_by(flip: Flip, result: Margin) -> str:

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+import kvcalc
 from kvcalc import UserError
+from kvcalc.profiles import places
 
 ROWS = yaml.safe_load((Path(__file__).parents[1] / "data" / "prefill_reference.yaml").read_text())["rows"]
 PLAIN_H100 = "azure-nd-h100-v5"  # eight H100 without the rate that the chapter states
@@ -202,3 +204,12 @@ def test_with_tokens_to_follow_a_prefix_saves_all_but_the_launches(ask):
 
 def test_rate_knows_no_attention_so_tokens_to_follow_change_nothing(ask):
     assert ask(new=5_000).recompute.seconds == pytest.approx(ask().recompute.seconds, rel=1e-9)
+
+
+def test_a_changed_model_under_a_shipped_name_has_none_of_its_stated_rates_and_curves(tmp_path):
+    text = (places.shipped() / "model_profiles" / "llama3-70b.yaml").read_text()
+    assert text.count("layers: 80") == 2
+    (tmp_path / "mine.yaml").write_text(text.replace("layers: 80", "layers: 8"))
+    found = kvcalc.margin(str(tmp_path / "mine.yaml"), "h100-pcie5", 20_000).recompute
+    assert found.basis == "fit"
+    assert found.seconds < 0.4 / 4  # a tenth of the layers

@@ -12,7 +12,7 @@ import pytest
 
 import kvcalc
 from kvcalc.cli.main import main
-from kvcalc.profiles import catalog
+from kvcalc.profiles import catalog, places
 
 CHAPTER = ("margin", "--model", "llama3-70b")
 
@@ -159,7 +159,7 @@ def test_unknown_names_are_refused_by_show_and_check(refused, tmp_path):
 
 
 def test_shipped_profiles_pass_their_own_check(run):
-    root = catalog.shipped()
+    root = places.shipped()
     for folder, command in (("model_profiles", "models"), ("hardware_profiles/nodes", "hardware")):
         file = sorted((root / folder).glob("*.yaml"))[0]
         ran = run(command, "check", str(file))
@@ -168,7 +168,7 @@ def test_shipped_profiles_pass_their_own_check(run):
 
 
 def test_model_file_is_not_taken_for_hardware_nor_hardware_for_a_model(refused):
-    root = catalog.shipped()
+    root = places.shipped()
     assert "kind" in refused("hardware", "check", str(root / "model_profiles" / "llama3-70b.yaml"))
     node = str(root / "hardware_profiles" / "nodes" / "h100-pcie5.yaml")
     assert refused("models", "check", node).endswith("is a profile of kind 'node', not of kind 'model'")
@@ -187,7 +187,7 @@ def test_profile_of_the_users_own_that_cannot_be_read_is_named_and_the_others_ar
 
 
 def test_own_profile_is_found_by_name_and_comes_before_the_shipped_one(run, own):
-    shipped = (catalog.shipped() / "model_profiles" / "llama3-70b.yaml").read_text()
+    shipped = (places.shipped() / "model_profiles" / "llama3-70b.yaml").read_text()
     (own / "model_profiles").mkdir()
     (own / "model_profiles" / "llama3-70b.yaml").write_text(shipped.replace("context: 8192", "context: 4096"))
     (own / "model_profiles" / "mine.yaml").write_text(shipped.replace("name: llama3-70b", "name: mine"))

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from kvcalc.profiles import catalog, sources
+from kvcalc.profiles import places, sources
 from kvcalc.profiles.hardware import Node
 
 CHAPTER = ("margin", "--model", "llama3-70b")
@@ -145,7 +145,7 @@ def test_all_hardware_is_every_node_that_can_answer(run, model, tp):
     assert nodes >= {"h200-pcie5", "b200-pcie5", "gb200-nvlink-c2c"}  # these have FP8, and at least 4 GPUs
     left_out = {line.removeprefix("kvcalc: left out ").partition(":")[0] for line in ran.err.splitlines()}
     assert nodes.isdisjoint(left_out)
-    assert nodes | left_out == set(catalog.names(Node))
+    assert nodes | left_out == set(places.names(Node))
 
 
 @pytest.mark.parametrize(("options", "fail_if", "code"), [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kvcalc.errors import UserError
 from kvcalc.physics import formats, kv
-from kvcalc.profiles import catalog
+from kvcalc.profiles import catalog, places
 from kvcalc.profiles.model import Model
 
 TRUTH: dict[str, dict[str, Any]] = yaml.safe_load(
@@ -53,7 +53,7 @@ def test_a_known_model_is_the_one_that_is_meant(name: str):
 
 def test_every_model_that_ships_is_held_to_known_bytes():
     """Whisper is worked by hand below; it is not in the collection."""
-    assert set(catalog.names(Model)) - set(TRUTH) == {"whisper-large-v3"}
+    assert set(places.names(Model)) - set(TRUTH) == {"whisper-large-v3"}
 
 
 def test_an_encoder_decoder_keeps_the_encoders_output_whatever_the_length():
@@ -269,7 +269,7 @@ def test_a_model_is_the_sum_of_its_groups(model_of: ModelOf, groups: list[Any], 
     assert kv.logical(model_of(*groups), tokens, "bf16") == sum(alone)
 
 
-@pytest.mark.parametrize("name", catalog.names(Model))
+@pytest.mark.parametrize("name", places.names(Model))
 @given(tokens=st.integers(1, 10**7), more=st.integers(0, 10**6), tp=st.sampled_from([1, 2, 4, 8]))
 def test_every_model_that_ships_grows_and_no_rank_holds_more_than_all(name: str, tokens: int, more: int, tp: int):
     model = catalog.model(name)

@@ -14,7 +14,7 @@ from kvcalc.errors import UserError
 from kvcalc.physics import coefficients, work
 from kvcalc.physics.coefficients import Gpus
 from kvcalc.physics.prefill import Prefill
-from kvcalc.profiles import catalog
+from kvcalc.profiles import catalog, places
 from kvcalc.profiles.hardware import Accelerator, Fit
 from kvcalc.profiles.model import Model
 from kvcalc.profiles.sources import Context, Source
@@ -415,7 +415,7 @@ def test_a_prompt_in_two_passes_takes_no_less_than_in_one(case: Any, first: int,
     assert prefill.seconds(first) + prefill.seconds(second, first) >= prefill.seconds(first + second) * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("name", catalog.names(Model))
+@pytest.mark.parametrize("name", places.names(Model))
 def test_every_model_has_a_prefill_time_on_the_usual_node_or_says_why_not(name: str):
     model = catalog.model(name)
     if model.feed_forward is None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kvcalc.errors import UserError
 from kvcalc.physics import work
-from kvcalc.profiles import catalog
+from kvcalc.profiles import catalog, places
 from kvcalc.profiles.model import Model
 
 TRUTH: dict[str, dict[str, Any]] = yaml.safe_load(
@@ -51,7 +51,7 @@ def test_the_parameters_of_other_models_are_within_three_percent_of_their_names(
 
 
 def test_every_model_with_blocks_is_held_to_a_known_total():
-    assert set(COMPUTED) | set(NOMINAL) | WITHOUT_BLOCKS == set(catalog.names(Model))
+    assert set(COMPUTED) | set(NOMINAL) | WITHOUT_BLOCKS == set(places.names(Model))
 
 
 @pytest.mark.parametrize("name", sorted(WITHOUT_BLOCKS))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kvcalc.errors import UserError
-from kvcalc.profiles import catalog, check
+from kvcalc.profiles import catalog, check, places
 from kvcalc.profiles.fields import Profile
 from kvcalc.profiles.hardware import Accelerator, Curves, Engine, Fit, Node, Tier
 from kvcalc.profiles.model import Model
@@ -79,7 +79,7 @@ def test_a_model_is_found_by_its_hugging_face_name(reference: str):
     [
         (catalog.model, "llama3-7b", "no model 'llama3-7b'; did you mean 'llama3-70b'?"),
         (catalog.model, "DeepSeek V3", "no model 'DeepSeek V3'; did you mean 'deepseek-v3'?"),
-        (catalog.machine, "h100-pcie", "no node 'h100-pcie'; did you mean 'h100-pcie5'?"),
+        (catalog.machine, "h100-pcie", "no node 'h100-pcie'; did you mean 'h100-pcie5'? (it is of kind 'accelerator')"),
         (catalog.tier, "dram-pcie", "no tier 'dram-pcie'; did you mean 'dram-pcie5'?"),
         (catalog.engine, "vlm", "no engine 'vlm'; did you mean 'vllm'?"),
         (catalog.accelerator, "H100-SXM", "no accelerator 'H100-SXM'; did you mean 'h100-sxm'?"),
@@ -123,11 +123,11 @@ def test_the_users_own_folder_comes_first(own: Path):
 
 
 def test_the_users_own_profiles_are_listed_among_the_shipped_ones(own: Path):
-    before = catalog.names(Tier)
+    before = places.names(Tier)
     put(own / "hardware_profiles" / "tiers" / "shelf.yaml", TIER)
     put(own / "hardware_profiles" / "tiers" / "notes.txt", "not a profile")
-    assert set(catalog.names(Tier)) - set(before) == {"shelf"}
-    assert catalog.names(Tier) == sorted(catalog.names(Tier))
+    assert set(places.names(Tier)) - set(before) == {"shelf"}
+    assert places.names(Tier) == sorted(places.names(Tier))
     assert catalog.tier("shelf").title == "A shelf"
     with pytest.raises(UserError, match="did you mean 'shelf'"):
         catalog.tier("shelv")
@@ -135,13 +135,13 @@ def test_the_users_own_profiles_are_listed_among_the_shipped_ones(own: Path):
 
 def test_the_users_own_folder_is_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("KVCALC_PROFILES", str(tmp_path / "chosen"))
-    assert catalog.personal() == tmp_path / "chosen"
+    assert places.personal() == tmp_path / "chosen"
     monkeypatch.delenv("KVCALC_PROFILES")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
-    assert catalog.personal() == tmp_path / "xdg" / "kvcalc"
+    assert places.personal() == tmp_path / "xdg" / "kvcalc"
     monkeypatch.delenv("XDG_CONFIG_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert catalog.personal() == tmp_path / ".config" / "kvcalc"
+    assert places.personal() == tmp_path / ".config" / "kvcalc"
 
 
 def test_a_node_has_its_accelerator_and_its_tiers():
@@ -230,7 +230,7 @@ def test_hardware_of_any_kind_is_found_by_its_name(reference: str, kind: type[Pr
 def test_all_hardware_is_listed_with_its_kind():
     listed = catalog.all_hardware()[0]
     assert {word for word, _ in listed} == {"node", "tier", "accelerator", "engine", "fit", "curves"}
-    assert len(listed) == sum(len(catalog.names(kind)) for kind in catalog.HARDWARE.values())
+    assert len(listed) == sum(len(places.names(kind)) for kind in catalog.HARDWARE.values())
     assert all(type(profile) is catalog.HARDWARE[word] for word, profile in listed)
 
 
@@ -253,7 +253,7 @@ def test_an_accelerator_without_curves_has_none():
     ],
 )
 def test_a_file_of_any_kind_of_hardware_can_be_checked(kind: type[Profile], name: str, own: Path):
-    path = catalog.shipped() / catalog.FOLDERS[kind] / f"{name}.yaml"
+    path = places.shipped() / places.FOLDERS[kind] / f"{name}.yaml"
     copy = put(own / f"{name}.yaml", path.read_text())
     found = check.check(copy, catalog.HARDWARE)
     assert type(found) is kind

@@ -326,7 +326,7 @@ def test_a_node_that_only_names_others_has_no_figures_and_needs_no_sources(tmp_p
             "line 11: feed_forward.0: a token can't pass 8 of 4 experts",
         ),
         ("context: 4096", "context: 10000000000000", "line 4: context: should be less than or equal to 1000000000000"),
-        ("title: Small", "title: ' '", "line 2: title: must not be blank"),
+        ("title: Small", "title: ' '", "line 2: title: must be text on one line"),
         ("name: small", "name: My Model", "line 1: name: has letters that a name can't have"),
         ("kind: full", "kind: ful", "line 9: groups.0: kind 'ful' is none of 'full', 'sliding'"),
         ("kind: full, ", "", "line 9: groups.0: has no 'kind'"),
@@ -384,7 +384,7 @@ def test_a_file_too_long_for_a_profile_is_refused(refused: Refused):
 def test_a_folder_is_no_profile(tmp_path: Path):
     with pytest.raises(UserError) as refusal:
         documents.load(Tier, tmp_path)
-    assert str(refusal.value) == f"{tmp_path}: is a directory"
+    assert str(refusal.value) == f"{tmp_path}: is not a plain file"
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path):
@@ -396,3 +396,27 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path):
 def test_a_long_value_does_not_make_a_long_line(refused: Refused):
     said = refused(Tier, changed(TIER, "7 GB/s [sheet]", f"[{'a, ' * 5000}b]"))
     assert len(said) < 1000
+
+
+@pytest.mark.parametrize("value", ["!!bool x", "!!int [1]", "!!timestamp [1]", "!!map [1]"])
+def test_a_value_that_does_not_suit_its_tag_is_refused(tmp_path: Path, value: str):
+    path = tmp_path / "odd.yaml"
+    path.write_text(f"name: {value}\n")
+    with pytest.raises(UserError, match="leave the tag out"):
+        documents.load(Tier, path)
+
+
+def test_many_aliases_of_aliases_are_quoted_in_no_time(tmp_path: Path):
+    levels = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    path = tmp_path / "bomb.yaml"
+    path.write_text("a0: &a0 [x]\n" + "\n".join(levels) + "\nsource: *a8\nname: [*a8]\n")
+    with pytest.raises(UserError) as refusal:
+        documents.load(Model, path)
+    assert len(str(refusal.value)) < 500
+
+
+def test_a_node_with_a_tier_twice_is_refused(tmp_path: Path):
+    path = tmp_path / "machine.yaml"
+    path.write_text(NODE.replace("tiers:", "tiers:\n  - tier: nvme-gen5\n  - tier: nvme-gen5"))
+    with pytest.raises(UserError, match="tier 'nvme-gen5' is listed twice"):
+        documents.load(Node, path)

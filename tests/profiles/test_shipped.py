@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kvcalc.profiles import catalog, documents
+from kvcalc.profiles import catalog, documents, places
 from kvcalc.profiles.fields import Profile
 from kvcalc.profiles.hardware import Accelerator, Curve, Curves, Engine, Fit, Node, Tier
 from kvcalc.profiles.model import Model
@@ -18,8 +18,8 @@ from kvcalc.profiles.sources import Range
 DATA = Path(__file__).resolve().parents[1] / "data"
 FILES = [
     pytest.param(kind, path, id=f"{kind.__name__.lower()}-{path.stem}")
-    for kind, folder in catalog.FOLDERS.items()
-    for path in sorted((catalog.shipped() / folder).glob("*.yaml"))
+    for kind, folder in places.FOLDERS.items()
+    for path in sorted((places.shipped() / folder).glob("*.yaml"))
 ]
 EVERY = pytest.mark.parametrize(("kind", "path"), FILES)
 FACTS: dict[str, dict[str, Any]] = yaml.safe_load((DATA / "accelerator_facts.yaml").read_text())["accelerators"]
@@ -31,7 +31,7 @@ def profiles(kind: type[Any]) -> list[Any]:
 
 def test_no_file_stands_where_nothing_reads_it():
     """A file in the wrong folder, or with another ending, would be left out in silence."""
-    root = catalog.shipped()
+    root = places.shipped()
     found = {path for top in ("model_profiles", "hardware_profiles") for path in (root / top).rglob("*.y*ml")}
     assert found == {each.values[1] for each in FILES}
     assert len(found) > 150
@@ -67,7 +67,7 @@ def test_the_curves_are_those_of_the_reference_rows(
     monkeypatch.setattr(writer, "FOLDER", tmp_path)
     writer.main()
     made = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    assert made == {path.name: path.read_text() for path in (catalog.shipped() / catalog.FOLDERS[Curves]).iterdir()}
+    assert made == {path.name: path.read_text() for path in (places.shipped() / places.FOLDERS[Curves]).iterdir()}
     assert len(made) == 3
 
 
@@ -129,16 +129,16 @@ def test_every_node_finds_what_it_names(node: Node):
     names = [tier.name for tier in machine.tiers]
     assert len(set(names)) == len(names)
     models = {name for entry in node.prefill for name in entry.models}
-    assert models <= set(catalog.names(Model))
+    assert models <= set(places.names(Model))
     assert all(entry.tp <= node.gpus for entry in node.prefill)
 
 
 def test_every_curve_is_of_a_model_and_an_accelerator_that_ship():
-    assert {curves.name for curves in profiles(Curves)} <= set(catalog.names(Accelerator))
+    assert {curves.name for curves in profiles(Curves)} <= set(places.names(Accelerator))
     for curves in profiles(Curves):
         for curve in curves.curves:
             assert isinstance(curve, Curve)
-            assert set(curve.models) <= set(catalog.names(Model))
+            assert set(curve.models) <= set(places.names(Model))
             assert list(curve.points) == sorted(curve.points)
             assert list(curve.points.values()) == sorted(curve.points.values())  # longer prompts take longer
 

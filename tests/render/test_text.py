@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from kvcalc import Options, load_model
 from kvcalc.answers.margin import margins
-from kvcalc.profiles import catalog
+from kvcalc.profiles import places
 from kvcalc.profiles.hardware import Node
 from kvcalc.render import text
 from kvcalc.tables import margin as tables
@@ -130,7 +130,7 @@ def test_colour_is_only_there_when_it_is_asked_for_and_carries_nothing_alone():
     assert [line.rstrip() for line in stripped.split("\n")] == plain.split("\n")
 
 
-@pytest.mark.parametrize("node", catalog.names(Node))
+@pytest.mark.parametrize("node", places.names(Node))
 def test_verdicts_of_every_node_fit_80_columns_or_what_their_longest_words_need(node):
     page = tables.page(margins(load_model("llama3-70b"), [node], 20_000, Options(prefill=50_000.0))[0])
     columns = cells_of(next(block for block in page.blocks if block.title == "Verdicts"))
@@ -142,7 +142,7 @@ def test_verdicts_of_every_node_fit_80_columns_or_what_their_longest_words_need(
 
 
 @pytest.mark.parametrize("width", [40, 48, 64, 80, 120, 200])
-@pytest.mark.parametrize("nodes", [["h100-pcie5"], catalog.names(Node)], ids=["one node", "all nodes"])
+@pytest.mark.parametrize("nodes", [["h100-pcie5"], places.names(Node)], ids=["one node", "all nodes"])
 def test_no_column_of_an_answer_is_lost_on_a_narrow_terminal(nodes, width):
     page = tables.page(margins(load_model("llama3-70b"), nodes, 20_000, Options(prefill=50_000.0))[0])
     for table in [block for block in page.blocks if isinstance(block, Table)]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvcalc.profiles import catalog
+from kvcalc.profiles import catalog, places
 from kvcalc.profiles.model import Model
 from kvcalc.tables import profiles
 from kvcalc.tables.page import Table
@@ -13,7 +13,7 @@ def sources(page):
     return block.lines
 
 
-@pytest.mark.parametrize("name", catalog.names(Model))
+@pytest.mark.parametrize("name", places.names(Model))
 def test_every_model_can_be_shown_with_its_sources(name):
     found = catalog.model(name)
     page = profiles.model(found)
@@ -24,7 +24,7 @@ def test_every_model_can_be_shown_with_its_sources(name):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [(word, name) for word, kind in catalog.HARDWARE.items() for name in catalog.names(kind)]
+    ("kind", "name"), [(word, name) for word, kind in catalog.HARDWARE.items() for name in places.names(kind)]
 )
 def test_every_hardware_profile_can_be_shown_with_its_sources(kind, name):
     found = catalog.HARDWARE[kind]
@@ -41,8 +41,8 @@ def test_every_hardware_profile_can_be_shown_with_its_sources(kind, name):
 
 
 def test_lists_have_a_row_for_every_profile():
-    found = [catalog.model(name) for name in catalog.names(Model)]
-    assert [row[0].text for row in profiles.models(found).main().rows] == catalog.names(Model)
+    found = [catalog.model(name) for name in places.names(Model)]
+    assert [row[0].text for row in profiles.models(found).main().rows] == places.names(Model)
     hardware = catalog.all_hardware()[0]
     assert len(profiles.hardware(hardware).main().rows) == len(hardware)
 
