@@ -22,7 +22,8 @@ LONGEST_PROMPT = 100_000_000  # tokens; ten times the longest context of any shi
 
 _GROUPED = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3})+(?![\d,])[^,]*")  # a comma parts thousands and nothing else
 SMALLEST = 1e-6  # the last prefix of a time
-_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "u"))
+_ABOVE_ONE = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_BELOW_ONE = ((1.0, ""), (1e-3, "m"), (1e-6, "u"))
 
 
 def _number(text: str, units: dict[str, float], what: str, example: str) -> float:
@@ -132,8 +133,8 @@ def short(value: float, unit: str) -> str:
 
 
 def _prefixes(unit: str) -> tuple[tuple[float, str], ...]:
-    """Those that go with a unit, the largest first."""
-    return tuple(each for each in _PREFIXES if (each[0] <= 1 if unit in TIME else each[0] >= 1))
+    """Those that go with a unit, the largest first: seconds have no kiloseconds, bytes no millibytes."""
+    return _BELOW_ONE if unit in TIME else _ABOVE_ONE
 
 
 def _digits(value: float) -> str:

@@ -25,9 +25,9 @@ copy for each block, 4 KiB to 16 MiB.
 LOADS = """
 ### Restores from host memory by vLLM, one H100
 
-`--engine vllm` against the same blog's figures 1 and 5. Its constants were fitted to these points, so this is how well
-the form fits, not a forecast. The 10.2 ms are those of the 8B model: a hit still computes the last tokens, which takes
-a 1B model less.
+`--engine vllm` against the same blog's figures 1 and 5. Its constants were fitted to these points at the 52.5 GB/s that
+figure 4 reaches; the tier's 55.43 GB/s is quicker, so every error leans to the same side. The 10.2 ms are those of the
+8B model: a hit still computes the last tokens, which takes a 1B model less.
 """
 
 PULLS = """

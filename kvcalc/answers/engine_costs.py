@@ -2,9 +2,8 @@
 
 from kvcalc.answers import paths
 from kvcalc.answers.options import Options
-from kvcalc.answers.setting import Setting, pages
+from kvcalc.answers.setting import Setting, loads_of, pages
 from kvcalc.frozen import frozen
-from kvcalc.physics.transfer import Loads
 from kvcalc.profiles import catalog
 
 ENGINE = "vllm"  # the one whose costs are published
@@ -25,7 +24,7 @@ def restores(setting: Setting) -> tuple[Restore, ...]:
     if not drams or setting.engine.name != "ideal":
         return ()
     engine = catalog.engine(ENGINE)
-    load = Loads(setting.model, setting.kv, setting.tp, pages(engine, Options()))(setting.tokens)
+    load = loads_of(setting.known, setting.model, setting.kv, setting.tp, pages(engine, Options()))(setting.tokens)
     found = []
     for path in drams:
         way = paths.Way(path.tier, path.way.host, setting.tp, engine)

@@ -28,6 +28,7 @@ class Setting:
     weights: str
     kv: str  # stored format
     loads: Loads
+    known: list[Loads]  # that other nodes and engines have worked out
     tiers: tuple[Tier, ...]
     paths: tuple[paths.Path, ...]
     ways: Ways
@@ -69,7 +70,8 @@ def settle(model: Model | str, hardware: Machine | str, tokens: int, options: Op
         tp=tp,
         weights=weights,
         kv=stored,
-        loads=_loads(known, found, stored, tp, pages(engine, options)),
+        loads=loads_of(known, found, stored, tp, pages(engine, options)),
+        known=known,
         tiers=tiers,
         paths=paths.paths(machine, tiers, tp, engine, options.links),
         ways=ways(job, options.prefill),
@@ -87,7 +89,8 @@ def _split(model: Model, machine: Machine, options: Options) -> int:
     return tp
 
 
-def _loads(known: list[Loads], model: Model, kv: str, tp: int, found: Pages) -> Loads:
+def loads_of(known: list[Loads], model: Model, kv: str, tp: int, found: Pages) -> Loads:
+    """What a restore moves, worked out once for all nodes that move the same."""
     for loads in known:
         if loads.model is model and (loads.kv, loads.tp, loads.pages) == (kv, tp, found):
             return loads

@@ -34,7 +34,7 @@ class Load:
     def __init__(self, tokens: int, parts: tuple[Part, ...], contiguous: bool, ranks: int) -> None:
         self.tokens, self.parts, self.contiguous, self.ranks = tokens, parts, contiguous, ranks
         self.shards = min((part.shards for part in parts), default=1)  # over so many links nothing is carried twice
-        self._links: dict[tuple[int, bool], Shared] = {}
+        self._links: dict[int, Shared] = {}  # by links; below zero without a broadcast
 
     def over(self, links: int, broadcast: bool) -> Shared:
         """The load over `links` links.
@@ -42,9 +42,10 @@ class Load:
         Broadcast: links carry even shares of one copy, and GPUs pass on what others need; with more links than shards
         the same bytes are carried again. Otherwise every rank loads what it holds, and links carry whole ranks.
         """
-        found = self._links.get((links, broadcast))
+        key = links if broadcast else -links
+        found = self._links.get(key)
         if found is None:
-            found = self._links[links, broadcast] = self._shares(links) if broadcast else self._whole(links)
+            found = self._links[key] = self._shares(links) if broadcast else self._whole(links)
         return found
 
     def _shares(self, links: int) -> Shared:
@@ -69,15 +70,16 @@ class Hop:
     links: int
     broadcast: bool  # one copy is carried and GPUs pass it on, so links may stay idle; otherwise one a rank
 
-    def moving(self, load: Load, links: int) -> float:
+    def moving(self, share: Shared) -> float:
         """Seconds in which bytes move: the busiest link's, or all bytes under the ceiling."""
-        share = load.over(links, self.broadcast)
         alone = share.bytes / self.bandwidth
-        return alone if self.ceiling is None else max(alone, share.together / self.ceiling)
+        together = share.together / self.ceiling if self.ceiling else 0.0
+        return alone if alone > together else together
 
     def seconds(self, load: Load, links: int) -> float:
         """Over so many of the links, latency apart."""
-        return load.over(links, self.broadcast).copies * self.per_copy + self.moving(load, links)
+        share = load.over(links, self.broadcast)
+        return share.copies * self.per_copy + self.moving(share)
 
     def quickest(self, load: Load) -> float:
         """Seconds over as many links as carry the load quickest."""
@@ -93,7 +95,7 @@ class Hop:
         """The quickest way over this hop."""
         links = self.busy(load)
         share = load.over(links, self.broadcast)
-        moving = self.moving(load, links)
+        moving = self.moving(share)
         return Carried(share.copies * self.per_copy + moving, moving, links, share)
 
 
@@ -150,8 +152,11 @@ class Route:
 
     def seconds(self, load: Load) -> float:
         """Time to restore `load`: latency, then the slowest hop or all hops in turn, then the engine."""
-        hops = [hop.quickest(load) for hop in self.hops]
-        return self._waiting(load) + (max(hops) if self.pipelined else sum(hops))
+        waiting, hops = self._waiting(load), self.hops
+        if len(hops) == 1:
+            return waiting + hops[0].quickest(load)
+        times = [hop.quickest(load) for hop in hops]
+        return waiting + (max(times) if self.pipelined else sum(times))
 
     def _waiting(self, load: Load) -> float:
         return self.latency + self.overhead.seconds(load.tokens)
