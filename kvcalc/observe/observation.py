@@ -1,0 +1,139 @@
+"""What an engine's log or metrics state, in plain SI numbers; None is what they do not state."""
+
+from typing import Literal
+
+from kvcalc.frozen import frozen
+
+Meaning = Literal["blocks", "concurrency"]
+
+
+@frozen
+class Finding:
+    """One stated figure and where it stands."""
+
+    field: str  # of Observation, or of the Pool or Transfer it went into
+    value: float | str
+    line: int  # counted from 1
+    text: str  # the line, without colour codes and shortened
+    worker: str | None = None  # as the log calls it: "TP0", "EngineCore_DP1"
+
+
+@frozen
+class Pool:
+    """One of several pools on a rank (SGLang): of full layers, of windowed layers, of recurrent states, of a draft."""
+
+    kind: Literal["full", "window", "state", "draft"]
+    tokens: int | None = None
+    slots: int | None = None  # states
+    bytes: float | None = None
+
+
+@frozen
+class Lookup:
+    """What was asked of a tier's cache and what it found."""
+
+    tier: str  # "hbm", "external", or as the engine calls it
+    unit: Literal["tokens", "chunks", "blocks", "requests"]
+    asked: float | None = None
+    found: float | None = None
+    stated_rate: float | None = None  # a fraction, where the engine states the rate alone
+
+    @property
+    def hit_rate(self) -> float | None:
+        """Found of asked, a fraction; what the engine states if it counts neither; None if nothing was asked."""
+        if self.asked is None or self.found is None:
+            return self.stated_rate
+        return self.found / self.asked if self.asked else None
+
+
+@frozen
+class Transfer:
+    """What was copied one way between two places, in all."""
+
+    source: str  # "hbm", "dram", "nvme", "store", or as the engine calls it
+    target: str
+    bytes: float | None = None
+    tokens: float | None = None
+    seconds: float | None = None
+    thread_seconds: bool = False  # the seconds of parallel threads are added up
+
+    @property
+    def bytes_per_s(self) -> float | None:
+        """The effective rate: of one thread if the seconds are thread-seconds."""
+        return self.bytes / self.seconds if self.bytes is not None and self.seconds else None
+
+
+@frozen
+class Traffic:
+    """Counters: since the engine started, or between two scrapes."""
+
+    elapsed_s: float | None = None  # between the scrapes; None since the start
+    lookups: tuple[Lookup, ...] = ()
+    transfers: tuple[Transfer, ...] = ()
+    pool_usage: float | None = None  # fraction of the KV pool in use
+    evicted: float | None = None  # tokens or blocks, as `evicted_unit` says
+    evicted_unit: Literal["tokens", "blocks"] | None = None
+    preemptions: float | None = None
+    prompt_tokens: float | None = None  # asked for by requests, cached ones included
+    requests: float | None = None  # those whose prompts and first tokens the means are over
+    mean_prompt_tokens: float | None = None
+    mean_ttft_s: float | None = None
+
+    def lookup(self, tier: str) -> Lookup | None:
+        """The look-up of a tier, by name."""
+        return next((each for each in self.lookups if each.tier == tier), None)
+
+    @property
+    def bytes_per_hit_token(self) -> float | None:
+        """Bytes brought to HBM for one token found outside it: what the model keeps a token, all ranks together."""
+        external = self.lookup("external")
+        loaded = sum(each.bytes or 0.0 for each in self.transfers if each.target == "hbm")
+        return loaded / external.found if external and external.found and external.unit == "tokens" and loaded else None
+
+
+@frozen
+class Observation:
+    """What one engine says. Bytes of pools and budgets are those of one rank, as printed; notes say what is unclear."""
+
+    engine: Literal["vllm", "sglang", "trtllm", "lmcache", "llamacpp", "dynamo"]
+    version: str | None = None
+    model: str | None = None
+    tp: int | None = None
+    pp: int | None = None
+    dp: int | None = None
+    weight_dtype: str | None = None
+    kv_dtype: str | None = None
+    max_model_len: int | None = None
+
+    available_kv_bytes: float | None = None  # of the KV pool, one rank
+    kv_tokens: int | None = None
+    kv_tokens_meaning: Meaning | None = None  # blocks x block size / groups, or concurrency x max_model_len
+    blocks: int | None = None
+    block_tokens: int | None = None
+    cpu_blocks: int | None = None
+    max_concurrency: float | None = None  # requests of max_model_len
+    needed_bytes: float | None = None  # for one request of max_model_len, where the engine refused to start
+    fitting_tokens: int | None = None  # the longest request that fits, where the engine refused to start
+    k_bytes: float | None = None
+    v_bytes: float | None = None
+    k_format: str | None = None
+    v_format: str | None = None
+    layers: int | None = None
+    cells: int | None = None
+    pools: tuple[Pool, ...] = ()  # where an engine keeps several
+
+    device_bytes: float | None = None
+    memory_utilization: float | None = None
+    requested_bytes: float | None = None  # what the engine may use of the device
+    weights_bytes: float | None = None
+    non_torch_bytes: float | None = None
+    activation_bytes: float | None = None
+    graphs_bytes: float | None = None
+
+    host_pool_bytes: float | None = None  # pinned, one rank
+    disk_pool_bytes: float | None = None
+
+    traffic: Traffic | None = None
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    beside: "tuple[Observation, ...]" = ()  # LMCache's own lines in an engine's log
