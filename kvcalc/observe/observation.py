@@ -4,7 +4,10 @@ from typing import Literal
 
 from kvcalc.frozen import frozen
 
+Engine = Literal["vllm", "sglang", "trtllm", "lmcache", "llamacpp", "dynamo"]
 Meaning = Literal["blocks", "concurrency"]
+PoolKind = Literal["full", "window", "state", "draft"]
+Unit = Literal["tokens", "chunks", "blocks", "requests"]
 
 
 @frozen
@@ -22,7 +25,7 @@ class Finding:
 class Pool:
     """One of several pools on a rank (SGLang): of full layers, of windowed layers, of recurrent states, of a draft."""
 
-    kind: Literal["full", "window", "state", "draft"]
+    kind: PoolKind
     tokens: int | None = None
     slots: int | None = None  # states
     bytes: float | None = None
@@ -30,10 +33,14 @@ class Pool:
 
 @frozen
 class Lookup:
-    """What was asked of a tier's cache and what it found."""
+    """What was asked of a tier's cache and what it found.
 
-    tier: str  # "hbm", "external", or as the engine calls it
-    unit: Literal["tokens", "chunks", "blocks", "requests"]
+    Tiers are "hbm", "external" (all that lies outside the engine's HBM), "all" (both, over whole prompts), "dram",
+    "store", or as the engine calls them.
+    """
+
+    tier: str
+    unit: Unit
     asked: float | None = None
     found: float | None = None
     stated_rate: float | None = None  # a fraction, where the engine states the rate alone
@@ -54,8 +61,10 @@ class Transfer:
     target: str
     bytes: float | None = None
     tokens: float | None = None
+    blocks: float | None = None
     seconds: float | None = None
     thread_seconds: bool = False  # the seconds of parallel threads are added up
+    tokens_per_s: float | None = None  # the engine's own mean
 
     @property
     def bytes_per_s(self) -> float | None:
@@ -72,7 +81,7 @@ class Traffic:
     transfers: tuple[Transfer, ...] = ()
     pool_usage: float | None = None  # fraction of the KV pool in use
     evicted: float | None = None  # tokens or blocks, as `evicted_unit` says
-    evicted_unit: Literal["tokens", "blocks"] | None = None
+    evicted_unit: Unit | None = None
     preemptions: float | None = None
     prompt_tokens: float | None = None  # asked for by requests, cached ones included
     requests: float | None = None  # those whose prompts and first tokens the means are over
@@ -82,6 +91,21 @@ class Traffic:
     def lookup(self, tier: str) -> Lookup | None:
         """The look-up of a tier, by name."""
         return next((each for each in self.lookups if each.tier == tier), None)
+
+    def transfer(self, source: str, target: str) -> Transfer | None:
+        """The copies one way between two places."""
+        return next((each for each in self.transfers if (each.source, each.target) == (source, target)), None)
+
+    @property
+    def hit_rate(self) -> float | None:
+        """The fraction of prompt tokens that any tier held: of whole prompts where counted, else HBM, then the rest."""
+        if whole := self.lookup("all"):
+            return whole.hit_rate
+        hbm, external = self.lookup("hbm"), self.lookup("external")
+        counted = hbm is not None and hbm.unit == "tokens" and hbm.asked
+        if hbm and counted and external and external.unit == "tokens" and external.found:
+            return ((hbm.found or 0.0) + external.found) / (hbm.asked or 1.0)
+        return hbm.hit_rate if hbm else external.hit_rate if external else None
 
     @property
     def bytes_per_hit_token(self) -> float | None:
@@ -95,7 +119,7 @@ class Traffic:
 class Observation:
     """What one engine says. Bytes of pools and budgets are those of one rank, as printed; notes say what is unclear."""
 
-    engine: Literal["vllm", "sglang", "trtllm", "lmcache", "llamacpp", "dynamo"]
+    engine: Engine
     version: str | None = None
     model: str | None = None
     tp: int | None = None
@@ -133,7 +157,23 @@ class Observation:
     host_pool_bytes: float | None = None  # pinned, one rank
     disk_pool_bytes: float | None = None
 
-    traffic: Traffic | None = None
+    traffic: Traffic | None = None  # of metrics, and of the lines that a serving engine logs
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
-    beside: "tuple[Observation, ...]" = ()  # LMCache's own lines in an engine's log
+    beside: "tuple[Observation, ...]" = ()  # what LMCache or Dynamo say of themselves in the same log or metrics
+
+    @property
+    def block_product(self) -> int | None:
+        """Tokens in all blocks: more than `kv_tokens` where layers of several kinds share the blocks."""
+        return self.blocks * self.block_tokens if self.blocks and self.block_tokens else None
+
+    @property
+    def host_tokens(self) -> int | None:
+        """Tokens in the blocks of the host's pool."""
+        return self.cpu_blocks * self.block_tokens if self.cpu_blocks and self.block_tokens else None
+
+    @property
+    def host_bytes_per_token(self) -> float | None:
+        """What a token takes in the host's pool, one rank."""
+        tokens = self.host_tokens
+        return self.host_pool_bytes / tokens if self.host_pool_bytes and tokens else None
