@@ -55,17 +55,10 @@ def _observed(marked: Iterable[tuple[int, str]], name: str) -> Observation:
         raise UserError(f"{name} holds lines of {titles}; give the log of one engine")
     if standing:
         beside = (cache.observation(),) if cache.stands() else ()
-        return _with(READERS[standing[0]].observed(stated[standing[0]]), beside)
+        return READERS[standing[0]].observed(stated[standing[0]]).with_beside(beside)
     if cache.stands():
         return cache.observation()
     raise _nothing(name, [engine for engine, each in stated.items() if each.findings])
-
-
-def _with(observation: Observation, beside: tuple[Observation, ...]) -> Observation:
-    if not beside:
-        return observation
-    held = {name: getattr(observation, name) for name in observation.__dataclass_fields__}
-    return Observation(**held | {"beside": beside})
 
 
 def _nothing(name: str, seen: list[Engine]) -> UserError:

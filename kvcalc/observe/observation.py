@@ -1,5 +1,6 @@
 """What an engine's log or metrics state, in plain SI numbers; None is what they do not state."""
 
+from dataclasses import replace
 from typing import Literal
 
 from kvcalc.frozen import frozen
@@ -88,6 +89,11 @@ class Traffic:
     mean_prompt_tokens: float | None = None
     mean_ttft_s: float | None = None
 
+    @property
+    def evicted_per_hour(self) -> float | None:
+        """Known between two scrapes whose times are known."""
+        return self.evicted / self.elapsed_s * 3600 if self.evicted is not None and self.elapsed_s else None
+
     def lookup(self, tier: str) -> Lookup | None:
         """The look-up of a tier, by name."""
         return next((each for each in self.lookups if each.tier == tier), None)
@@ -109,7 +115,7 @@ class Traffic:
 
     @property
     def bytes_per_hit_token(self) -> float | None:
-        """Bytes brought to HBM for one token found outside it: what the model keeps a token, all ranks together."""
+        """Bytes brought to HBM for one token found outside it: what a token takes there, over all ranks that count."""
         external = self.lookup("external")
         loaded = sum(each.bytes or 0.0 for each in self.transfers if each.target == "hbm")
         return loaded / external.found if external and external.found and external.unit == "tokens" and loaded else None
@@ -177,3 +183,12 @@ class Observation:
         """What a token takes in the host's pool, one rank."""
         tokens = self.host_tokens
         return self.host_pool_bytes / tokens if self.host_pool_bytes and tokens else None
+
+    def with_beside(self, others: "tuple[Observation, ...]") -> "Observation":
+        """The same, with what others in the same log or metrics say."""
+        return replace(self, beside=others) if others else self
+
+    def over_scrapes(self, pool_usage: float | None, notes: tuple[str, ...]) -> "Observation":
+        """The same, with the pool's usage at its fullest."""
+        traffic = self.traffic and replace(self.traffic, pool_usage=pool_usage)
+        return replace(self, traffic=traffic, notes=(*self.notes, *notes))

@@ -74,7 +74,7 @@ FORMS: tuple[Form, ...] = (
         r"Maximum concurrency for <c:max_model_len> tokens per request: <n:max_concurrency>x",
     ),
     form("num_gpu_blocks_override", r"Overriding num_gpu_blocks=\d+ with num_gpu_blocks_override=(?P<blocks>\d+)"),
-    form("num_gpu_blocks", r"num_gpu_blocks (?:is:? )?(?P<blocks>\d+)"),
+    form("num_gpu_blocks", r"(?<!Overriding )num_gpu_blocks(?: is:?|=|:)? ?(?P<blocks>\d+)"),
     # refusals to start
     form(
         "KV cache is needed",
