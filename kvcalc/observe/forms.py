@@ -8,7 +8,7 @@ from kvcalc.frozen import frozen
 from kvcalc.observe.observation import Finding
 
 NUMBER = r"-?[\d.]+"
-COUNT = r"\d[\d,]*"
+COUNT = r"\d+(?:,\d{3})*"
 WORDS = frozenset(  # fields whose values stay text; every other one is a number
     ("version", "model", "weight_dtype", "kv_dtype", "k_format", "v_format", "quantization", "cache_kind", "merged")
 )
@@ -20,6 +20,7 @@ _WORKER = re.compile(
     r"|\[[^\]]*?\b((?:DP\d+ )?(?:PP\d+ )?TP\d+(?: EP\d+)?)\]"  # SGLang
     r"|\[(RANK \d+)\]|\[1,(\d+)\]<std"  # TensorRT-LLM, mpirun
 )
+_FURTHER = re.compile(r"_DP[1-9]")  # a further engine of a data-parallel group, which opens its own start
 
 
 @frozen
@@ -62,7 +63,7 @@ class Stated:
                 self._add(each, number, line, found)
 
     def _restart(self, line: str) -> None:
-        if self.stands() and "_DP" not in line:  # each engine of a data-parallel group opens its own
+        if self.stands() and not _FURTHER.search(line):
             self.findings.clear()
             self.notes[:] = ["the log holds several starts; the last is read"]
 

@@ -72,7 +72,7 @@ def observed(stated: Stated) -> Observation:
         kv_dtype=_kv_dtype(stated),
         max_model_len=None if length is None else int(length),
         available_kv_bytes=available,
-        kv_tokens=tokens if tokens is not None else _least_tokens(mine),
+        kv_tokens=tokens if tokens is not None else _tokens(stated, mine),
         block_tokens=None if page is None else int(page),
         k_bytes=keys,
         v_bytes=values,
@@ -118,8 +118,10 @@ def _total(rows: list[Row], field: str) -> float | None:
     return sum(found) if found else None
 
 
-def _least_tokens(rows: list[Row]) -> int | None:
-    return int(rows[0]["pool_tokens"].value) if rows else None
+def _tokens(stated: Stated, rows: list[Row]) -> int | None:
+    """Of the full layers, where windowed ones have a pool of their own."""
+    full = stated.count("full_tokens")
+    return full or (int(rows[0]["pool_tokens"].value) if rows else stated.count("window_tokens"))
 
 
 def _graphs(stated: Stated) -> float | None:
