@@ -42,20 +42,30 @@ def of_text(text: str, markers: frozenset[str]) -> Iterator[tuple[int, str]]:
 
 
 def of_stream(stream: BinaryIO, name: str, markers: frozenset[str]) -> Iterator[tuple[int, str]]:
-    """The same for a stream of bytes; most blocks of a long log hold no marker and are only counted."""
+    """The same for a stream of bytes; most of a long log is searched and counted, never split into lines."""
     known = [marker.encode() for marker in markers]
-    number = 1
+    above = 1
     for block in _blocks(stream, name):
-        here = [marker for marker in known if marker in block]
-        if not here:
-            number += block.count(b"\n")
-            continue
-        for line in block.split(b"\n"):
-            if any(marker in line for marker in here):
-                for part in line.decode("utf-8", "replace").split("\r"):  # a progress bar overwrites its line
-                    yield number, plain(part)
-            number += 1
-        number -= 1  # the last piece of a split has no newline of its own
+        counted = 0
+        for start, end in sorted(_spans(block, known)):
+            above += block.count(b"\n", counted, start)
+            counted = start
+            for part in block[start:end].decode("utf-8", "replace").split("\r"):  # a progress bar overwrites its line
+                yield above, plain(part)
+        above += block.count(b"\n", counted)
+
+
+def _spans(block: bytes, markers: list[bytes]) -> set[tuple[int, int]]:
+    """Where the lines that hold a marker begin and end."""
+    found = set()
+    for marker in markers:
+        at = block.find(marker)
+        while at >= 0:
+            end = block.find(b"\n", at)
+            end = len(block) if end < 0 else end
+            found.add((block.rfind(b"\n", 0, at) + 1, end))
+            at = block.find(marker, end)
+    return found
 
 
 def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:

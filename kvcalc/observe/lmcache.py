@@ -59,14 +59,14 @@ class Reader:
         self._asked: dict[str | None, list[int]] = {}
         self._config: dict[str, str] = {}
 
-    def feed(self, number: int, line: str) -> None:
-        """Add what a line states."""
+    def feed(self, number: int, line: str) -> bool:
+        """Add what a line states; was it one of LMCache's transfers?"""
         for pattern in _MOVED:
             if found := pattern.search(line):
                 held = self._moved.setdefault((found["verb"].lower(), worker(line)), Moved())
                 held.add(found.groupdict())
                 held.latest = Finding(found["verb"].lower(), held.tokens, number, line[:LONGEST_QUOTE], worker(line))
-                return
+                return True
         if found := _ASKED.search(line):
             sums = self._asked.setdefault(worker(line), [0, 0])
             sums[0] += int(found["asked"])
@@ -75,6 +75,7 @@ class Reader:
             for name, pattern in _CONFIG.items():
                 if found := pattern.search(line):
                     self._config.setdefault(name, found[1])
+        return False
 
     def stands(self) -> bool:
         """Has LMCache said anything of its cache?"""

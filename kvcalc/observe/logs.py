@@ -46,9 +46,9 @@ def _observed(marked: Iterable[tuple[int, str]], name: str) -> Observation:
     stated = {engine: Stated(reader.forms, reader.figures) for engine, reader in READERS.items()}
     cache = lmcache.Reader()
     for number, line in marked:
-        cache.feed(number, line)
-        for each in stated.values():
-            each.feed(number, line)
+        if not cache.feed(number, line):
+            for each in stated.values():
+                each.feed(number, line)
     standing = [engine for engine, each in stated.items() if each.stands()]
     if len(standing) > 1:
         titles = " and ".join(READERS[engine].title for engine in standing)

@@ -100,8 +100,10 @@ def _fetched(address: str, timeout_s: float) -> str:
         # trust_env would take credentials out of ~/.netrc
         with httpx.Client(timeout=timeout_s, headers=headers, trust_env=False) as client:
             return _followed(client, address, deadline)
-    except httpx.TimeoutException:
-        raise UserError(_late(address, timeout_s)) from None
+    except (httpx.TimeoutException, TimeoutError):
+        raise UserError(
+            f"{shown(address)} has not answered within {timeout_s:g} s; is the engine up, and is that its address?"
+        ) from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise UserError(f"{shown(address)} cannot be read: {_reason(error)}; name the engine's /metrics") from error
 
@@ -147,12 +149,8 @@ def _body(response: "Response", address: str, deadline: float) -> str:
         if len(body) > LIMIT:
             break
         if time.monotonic() > deadline:
-            raise UserError(_late(address, TIMEOUT_S))
+            raise TimeoutError
     return _text(bytes(body), shown(address))
-
-
-def _late(address: str, timeout_s: float) -> str:
-    return f"{shown(address)} has not answered within {timeout_s:g} s; is the engine up, and is that its address?"
 
 
 def _reason(error: Exception) -> str:

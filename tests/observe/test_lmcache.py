@@ -37,7 +37,9 @@ def test_workers_of_one_group_repeat_the_tokens_but_not_the_bytes():
 
 
 def test_what_was_asked_is_counted():
-    line = "LMCache INFO: Reqid: cmpl-{0}, Total tokens {1}, LMCache hit tokens: {2}, need to load: 0 (vllm_v1_adapter.py)"
+    line = (
+        "LMCache INFO: Reqid: cmpl-{0}, Total tokens {1}, LMCache hit tokens: {2}, need to load: 0 (vllm_v1_adapter.py)"
+    )
     lookup = parse(line.format("a", 2005, 0), line.format("b", 2005, 1792)).traffic.lookup("external")
     assert (lookup.asked, lookup.found, lookup.hit_rate) == (4010, 1792, pytest.approx(1792 / 4010))
 

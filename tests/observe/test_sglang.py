@@ -37,7 +37,9 @@ def test_the_server_arguments_are_read_in_both_forms():
 
 
 def test_auto_is_the_models_own_format():
-    load = "[TP0] Load weight end. elapsed=23.18 s, type=X, dtype=torch.bfloat16, avail mem=61.98 GB, mem usage=15.08 GB."
+    load = (
+        "[TP0] Load weight end. elapsed=23.18 s, type=X, dtype=torch.bfloat16, avail mem=61.98 GB, mem usage=15.08 GB."
+    )
     seen = parse(ARGS.replace("fp8_e4m3", "auto"), load, POOL)
     assert (seen.weight_dtype, seen.kv_dtype) == ("bf16", "bf16")
     assert seen.weights_bytes == pytest.approx(15.08 * GIB)
@@ -63,7 +65,9 @@ def test_windowed_layers_have_a_pool_of_their_own():
 
 
 def test_recurrent_states_have_a_pool_of_their_own():
-    state = "[TP0] Mamba Cache is allocated. max_mamba_cache_size: 124, conv_state size: 0.34GB, ssm_state size: 17.58GB "
+    state = (
+        "[TP0] Mamba Cache is allocated. max_mamba_cache_size: 124, conv_state size: 0.34GB, ssm_state size: 17.58GB "
+    )
     seen = parse(state, POOL)
     assert [(pool.kind, pool.slots) for pool in seen.pools] == [("full", None), ("state", 124)]
     assert seen.pools[1].bytes == pytest.approx(17.92 * GIB)

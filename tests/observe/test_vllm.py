@@ -78,7 +78,9 @@ def test_the_merged_line_counts_concurrency_times_length():
 )
 def test_what_the_cache_size_counts(tokens, concurrency, version, meaning):
     seen = parse(
-        CONFIG.replace("0.11.1", version), POOL.replace("443,344", f"{tokens:,}"), RUNS.replace("3.38", str(concurrency))
+        CONFIG.replace("0.11.1", version),
+        POOL.replace("443,344", f"{tokens:,}"),
+        RUNS.replace("3.38", str(concurrency)),
     )
     assert seen.kv_tokens_meaning == meaning
 
@@ -188,7 +190,9 @@ def test_an_override_is_what_counts():
 
 
 def test_hybrids_set_their_block_size():
-    line = "INFO [config.py:422] Setting attention block size to 528 tokens to ensure that attention page size is >= mamba"
+    line = (
+        "INFO [config.py:422] Setting attention block size to 528 tokens to ensure that attention page size is >= mamba"
+    )
     assert parse(line, POOL).block_tokens == 528
 
 
