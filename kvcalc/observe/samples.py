@@ -2,14 +2,11 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from kvcalc.errors import UserError, shown
 from kvcalc.frozen import frozen
-
-if TYPE_CHECKING:
-    from prometheus_client import Metric
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -28,11 +25,6 @@ class Scrape:
     help: dict[str, str]
     at_s: float | None = None  # when it was taken; the seconds of any clock
     name: str = "the metrics"
-
-    def names(self) -> Iterator[str]:
-        """Every name, as often as it has series."""
-        for name, series in self.samples.items():
-            yield from (name for _ in series)
 
 
 def parse(text: str, name: str = "the metrics", at_s: float | None = None) -> Scrape:
@@ -60,7 +52,7 @@ def _canonical(name: str) -> str:
     return _EXPORTED.sub(r"\1:", name).removesuffix("_total")
 
 
-def _families(text: str, name: str) -> list["Metric"]:
+def _families(text: str, name: str) -> list[Any]:
     """As prometheus_client parses them; one bad line makes the whole unsure, so it is refused with its number."""
     parser = _parser()
     try:
@@ -77,7 +69,7 @@ def _families(text: str, name: str) -> list["Metric"]:
     raise UserError(f"{name}: its families contradict each other; give what one engine serves at /metrics")
 
 
-def _parser() -> Callable[[str], Iterable["Metric"]]:
+def _parser() -> Callable[[str], Iterable[Any]]:
     try:
         from prometheus_client.parser import text_string_to_metric_families
     except ImportError:
@@ -107,10 +99,6 @@ class Window:
         if start is None or start.at_s is None or self._end.at_s is None:
             return None
         return self._end.at_s - start.at_s
-
-    def has(self, prefix: str) -> bool:
-        """Does a name start so?"""
-        return any(name.startswith(prefix) for name in self._end.samples)
 
     def help(self, name: str) -> str:
         """What the family is said to count."""

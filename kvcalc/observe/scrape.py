@@ -5,15 +5,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import urlsplit
 
 from kvcalc.errors import UserError, shown
 from kvcalc.observe import samples
 from kvcalc.observe.samples import Scrape
-
-if TYPE_CHECKING:
-    from httpx import Client, Response
 
 LIMIT = 32_000_000  # bytes; an engine's metrics take some hundred thousand
 TIMEOUT_S = 10.0  # for the whole of one scrape
@@ -120,7 +117,7 @@ def _refuse_credentials(address: str) -> None:
         raise UserError(f"an address must not hold a password; set ${TOKEN} to a bearer token instead")
 
 
-def _followed(client: "Client", address: str, deadline: float) -> str:
+def _followed(client: Any, address: str, deadline: float) -> str:
     """The body, after redirects within the host: another host must not see the token nor choose what is read."""
     host = urlsplit(address).hostname
     here = address
@@ -138,7 +135,7 @@ def _followed(client: "Client", address: str, deadline: float) -> str:
     raise UserError(f"{shown(address)} redirects again and again; name the engine's own /metrics")
 
 
-def _body(response: "Response", address: str, deadline: float) -> str:
+def _body(response: Any, address: str, deadline: float) -> str:
     if response.status_code in (401, 403):
         raise UserError(f"{shown(address)} wants credentials ({response.status_code}); set ${TOKEN} to a bearer token")
     if response.status_code != 200:

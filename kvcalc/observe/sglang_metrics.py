@@ -78,7 +78,7 @@ def _lookups(window: Window) -> tuple[Lookup, ...]:
     asked, name = window.count("sglang:prompt_tokens"), "sglang:cached_tokens"
     sources = {dict(key).get("cache_source", "") for key in window.series(name)} - {"total"}
     if not sources or asked is None:
-        old = window.label("name") is not None and window.label("model_name") is None  # labels of 2024
+        old = any(key == "name" for labels in window.series("sglang:cache_hit_rate") for key, _ in labels)  # of 2024
         rate = fraction(window, "sglang:cache_hit_rate", percent=old)
         return () if rate is None else (Lookup("all", "tokens", stated_rate=rate),)
     found = {

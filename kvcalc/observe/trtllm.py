@@ -48,7 +48,7 @@ def observed(stated: Stated) -> Observation:
         engine="trtllm",
         version=stated.word("version"),
         max_model_len=length,
-        available_kv_bytes=stated.last("available_kv_bytes"),
+        available_kv_bytes=stated.last("available_kv_bytes") or None,  # AutoDeploy prints 0.00 GiB of a fake pool
         kv_tokens=_tokens(stated),
         blocks=blocks,
         block_tokens=_count(stated, "block_tokens"),

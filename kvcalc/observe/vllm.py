@@ -6,7 +6,7 @@ from kvcalc.observe.forms import Form, Stated, dtype, form
 from kvcalc.observe.observation import Lookup, Meaning, Observation, Traffic
 
 LOOKS_FOR = "'Available KV cache memory', 'GPU KV cache size' or '# GPU blocks'"
-FIGURES = frozenset(("available_kv_bytes", "kv_tokens", "blocks", "needed_bytes", "weights_bytes"))
+FIGURES = frozenset(("available_kv_bytes", "used_bytes", "kv_tokens", "blocks", "needed_bytes", "weights_bytes"))
 
 _CONFIG = "LLM engine (v"
 FORMS: tuple[Form, ...] = (
@@ -62,12 +62,15 @@ FORMS: tuple[Form, ...] = (
         r"Desired GPU memory utilization is \((?P<memory_utilization>[\d.]+), <n:requested_bytes> GiB\)",
     ),
     form("GiB for weight,", r"Actual usage is <n:weights_bytes> GiB for weight,"),
+    form("GiB for consumed memory", r"Actual usage is <n:consumed_bytes> GiB for consumed memory"),  # 0.24 and later
+    form("kv cache memory in use", r"kv cache memory in use is <n:used_bytes> GiB"),
+    form("kv cache memory in use", r"kv cache memory in use is <c:used_bytes> bytes", "B"),  # 0.10, 0.11
     form("for peak activation", r"<n:activation_bytes> GiB for peak activation"),
     form("for non-torch memory", r"<n:non_torch_bytes> GiB for non-torch memory"),
     form("for CUDAGraph memory", r"<n:graphs_bytes> GiB for CUDAGraph memory"),
     form("Graph capturing finished", r"Graph capturing finished in \d+ secs, took <n:graphs_bytes> GiB"),
     form("CUDA graph pool memory", r"CUDA graph pool memory: <n:graphs_bytes> GiB \(actual\)"),
-    form("KV cache size:", r"GPU KV cache size: <c:kv_tokens> tokens"),
+    form("KV cache size:", r"KV cache size: <c:kv_tokens> tokens"),
     form("KV cache size:", r"KV cache size: [\d,]+ tokens, (?P<merged>Maximum concurrency)"),
     form(
         "Maximum concurrency",
@@ -105,6 +108,7 @@ def observed(stated: Stated) -> Observation:
     version = stated.word("version")
     weight = stated.word("quantization") or dtype(stated.word("weight_dtype"))
     kv = stated.word("kv_dtype")
+    weights = stated.most("weights_bytes")
     _note_ranks(stated, (tp or 1) * (pp or 1))
     return Observation(
         engine="vllm",
@@ -116,7 +120,7 @@ def observed(stated: Stated) -> Observation:
         weight_dtype=weight,
         kv_dtype=dtype(stated.word("weight_dtype")) if kv == "auto" else dtype(kv),
         max_model_len=None if length is None else int(length),
-        available_kv_bytes=stated.least("available_kv_bytes"),
+        available_kv_bytes=stated.least("available_kv_bytes" if stated.of("available_kv_bytes") else "used_bytes"),
         kv_tokens=tokens,
         kv_tokens_meaning=_meaning(stated, tokens, concurrency, length, version),
         blocks=stated.count("blocks"),
@@ -128,8 +132,8 @@ def observed(stated: Stated) -> Observation:
         device_bytes=stated.least("device_bytes"),
         memory_utilization=stated.last("memory_utilization"),
         requested_bytes=stated.least("requested_bytes"),
-        weights_bytes=stated.most("weights_bytes"),
-        non_torch_bytes=stated.most("non_torch_bytes"),
+        weights_bytes=weights,
+        non_torch_bytes=_non_torch(stated, weights),
         activation_bytes=stated.most("activation_bytes"),
         graphs_bytes=stated.most("graphs_bytes"),
         host_pool_bytes=_host_pool(stated, tp),
@@ -142,6 +146,15 @@ def observed(stated: Stated) -> Observation:
 def _last_count(stated: Stated, field: str) -> int | None:
     value = stated.last(field)
     return None if value is None else int(value)
+
+
+def _non_torch(stated: Stated, weights: float | None) -> float | None:
+    """As stated, or what is left of the weights and non-torch memory that later versions state together."""
+    together = stated.most("consumed_bytes")
+    if stated.of("non_torch_bytes") or together is None or weights is None:
+        return stated.most("non_torch_bytes")
+    stated.notes.append("non_torch_bytes: the log states it together with the weights; they are taken off")
+    return together - weights
 
 
 def _note_ranks(stated: Stated, ranks: int) -> None:

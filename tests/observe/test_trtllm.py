@@ -62,3 +62,8 @@ def test_the_version_ends_where_the_program_goes_on():
         "[TensorRT-LLM][INFO] Using 220800 tokens in paged KV cache.\n[TensorRT-LLM] TensorRT-LLM version: 0.8.0Input [Text"
     )
     assert seen.version == "0.8.0"
+
+
+def test_a_fake_pool_has_no_size():
+    seen = parse("[MemUsageChange] Allocated 0.00 GiB for max tokens in paged KV cache (3958272).")
+    assert (seen.available_kv_bytes, seen.kv_tokens) == (None, 3958272)

@@ -205,3 +205,18 @@ def test_the_latest_rates_of_a_serving_engine_are_read():
     assert traffic.pool_usage == pytest.approx(0.975)
     assert traffic.lookup("hbm").hit_rate == pytest.approx(0.456)
     assert traffic.lookup("external").hit_rate == pytest.approx(0.125)
+
+
+def test_weights_and_non_torch_memory_stated_together_are_told_apart():
+    """0.24 and later; 15.26 GiB together, 14.99 of them weights."""
+    seen = parse(
+        "(EngineCore pid=326) INFO [model_runner.py:791] Model loading took 14.99 GiB memory and 5.42 seconds",
+        "(EngineCore pid=326) INFO [gpu_worker.py:955] Free memory on device (78.84/79.25 GiB) on startup. Desired GPU memory utilization is (0.92, 72.91 GiB). Actual usage is 15.26 GiB for consumed memory (weights + non-torch), 1.44 GiB for peak activation, and 0.23 GiB for CUDAGraph memory. Current kv cache memory in use is 56.21 GiB.",
+    )
+    assert seen.non_torch_bytes == pytest.approx(0.27 * GIB)
+    assert seen.available_kv_bytes == pytest.approx(56.21 * GIB)
+
+
+def test_the_memory_in_use_is_bytes_in_0_11():
+    line = "INFO [gpu_worker.py:391] Current kv cache memory in use is 59212694937 bytes."
+    assert parse(line).available_kv_bytes == 59212694937
