@@ -10,7 +10,7 @@ from kvcalc.frozen import frozen
 
 Labels = tuple[tuple[str, str], ...]
 
-_EXEMPLAR = re.compile(r"(?<=\S) # \{.*$", re.MULTILINE)  # OpenMetrics; says nothing here
+_EXEMPLAR = re.compile(r"(?<=\d) # \{.*$", re.MULTILINE)  # OpenMetrics; says nothing here
 _GROWING = ("_sum", "_count", "_bucket")
 _EXPORTED = re.compile(r"^(?:ray_)?(vllm|sglang|lmcache|llamacpp)[:_]")
 _PAGE = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)", re.IGNORECASE)
