@@ -27,7 +27,7 @@ ORDER = (
 )
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 
-HEAVY = {"torch", "numpy", "scipy", "numba", "matplotlib", "pandas"}
+HEAVY = {"torch", "numpy", "scipy", "numba", "matplotlib", "pandas", "httpx", "prometheus_client"}
 SCALES = {10**9, 10**12, 10**15, 2**20, 2**30, 2**40, 2**50}  # giga, tera, peta; mebi, gibi, tebi, pebi
 
 
