@@ -15,7 +15,7 @@ DATA = Path(__file__).parents[1] / "data" / "engine_logs.yaml"
 ROWS: list[dict[str, Any]] = yaml.safe_load(DATA.read_text(encoding="utf-8"))["entries"]
 
 
-def rows(engine: str, states: Callable[[dict[str, Any]], bool] = lambda row: True) -> Any:
+def rows(engine: str, states: Callable[[dict[str, Any]], bool] = bool) -> Any:
     """The rows of an engine, of those that state what a log prints."""
     chosen = [row for row in ROWS if row["engine"] == engine and states(row)]
     assert chosen
