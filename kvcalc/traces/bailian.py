@@ -1,0 +1,32 @@
+"""Qwen-Bailian JSONL: 16-token blocks, seconds, turns that name their parent."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kvcalc.traces.row import Row, row
+
+
+class Bailian:
+    """`chat_id`, `parent_chat_id`, `timestamp`, `input_length`, `output_length`, `turn`, `hash_ids`."""
+
+    title = "Qwen-Bailian JSONL"
+    unit = "s"
+    block_size: int | None = None
+    usual_block_size = 16
+    local = False
+
+    def __init__(self) -> None:
+        self._roots: dict[object, object] = {}
+
+    @staticmethod
+    def fits(found: Mapping[str, Any]) -> bool:
+        """Is this one of its rows?"""
+        return "chat_id" in found and "hash_ids" in found
+
+    def rows(self, found: Mapping[str, Any]) -> Iterator[Row]:
+        """The request of a row; its session is the chat that it began with. Raises Unreadable."""
+        chat, parent = found.get("chat_id"), found.get("parent_chat_id")
+        root = chat if parent in (None, -1) else self._roots.get(parent, parent)
+        self._roots[chat] = root
+        lengths = found.get("input_length"), found.get("output_length")
+        yield row(found.get("timestamp"), lengths, found.get("hash_ids"), root)
