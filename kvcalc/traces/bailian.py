@@ -1,6 +1,6 @@
 """Qwen-Bailian JSONL: 16-token blocks, seconds, turns that name their parent."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kvcalc.traces.row import Row, row
@@ -23,10 +23,10 @@ class Bailian:
         """Is this one of its rows?"""
         return "chat_id" in found and "hash_ids" in found
 
-    def rows(self, found: Mapping[str, Any]) -> Iterator[Row]:
+    def rows(self, found: Mapping[str, Any]) -> Sequence[Row]:
         """The request of a row; its session is the chat that it began with. Raises Unreadable."""
         chat, parent = found.get("chat_id"), found.get("parent_chat_id")
         root = chat if parent in (None, -1) else self._roots.get(parent, parent)
         self._roots[chat] = root
         lengths = found.get("input_length"), found.get("output_length")
-        yield row(found.get("timestamp"), lengths, found.get("hash_ids"), root)
+        return (row(found.get("timestamp"), lengths, found.get("hash_ids"), root),)

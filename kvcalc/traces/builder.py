@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Sequence
-from itertools import compress
+from itertools import chain, compress
 from typing import TYPE_CHECKING
 
 from kvcalc.traces import sampling
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-BATCH = 2**18  # references numbered at once
+BATCH = 2**14  # references, or requests, gathered before they become columns
+Times = tuple[float | None, ...]
+Counts = tuple[int, ...]
+Names = tuple[int | str | None, ...]
 
 
 class Builder:
@@ -35,10 +38,8 @@ class Builder:
         self._clear()
 
     def _clear(self) -> None:
-        self._ids: list[int | str] = []
-        self._counts: list[int] = []
-        self._block_tokens: list[int] = []
-        self._plain = True
+        self._rows: list[Row] = []
+        self._held = 0  # blocks in them
 
     @property
     def distinct(self) -> int:
@@ -58,27 +59,25 @@ class Builder:
 
     def add(self, made: Row) -> None:
         """Take a row."""
-        arrival, tokens, output, blocks, plain, session, block_tokens = made
-        self._plain = self._plain and plain
-        self.timed += arrival is not None
-        self.arrival.append(arrival or 0.0)
-        self.input.append(tokens)
-        self.output.append(output)
-        self.session.append(-1 if session is None else self._names.setdefault(session, len(self._names)))
-        self.lengths.append(len(blocks))
-        self._counts.append(len(blocks))
-        self._ids += blocks
-        if block_tokens is not None:
-            self._block_tokens += block_tokens
-        if len(self._ids) >= BATCH:
+        self._rows.append(made)
+        self._held += len(made.blocks)
+        if self._held >= BATCH or len(self._rows) >= BATCH:
             self.flush()
 
     def flush(self) -> None:
         """Number the blocks gathered so far."""
         import numpy as np
 
-        ids, keys = self._ids, _keys(self._ids) if self._plain else None
-        counts, tokens = np.array(self._counts, np.int64), np.array(self._block_tokens, np.int32)
+        if not self._rows:
+            return
+        arrival, inputs, outputs, blocks, sessions, block_tokens = zip(*self._rows, strict=True)
+        self._columns(arrival, inputs, outputs, sessions)
+        plain = all(type(each) is array for each in blocks)
+        keys = np.frombuffer(b"".join(blocks), np.int64) if plain else None
+        ids = [] if plain else list(chain.from_iterable(blocks))
+        counts = np.array(list(map(len, blocks)), np.int64)
+        tokens = np.array([each for given in block_tokens if given for each in given], np.int32)
+        self.lengths.extend(counts.tolist())
         if self.rate < 1:
             hashed = sampling.text_keys(ids) if keys is None else keys
             chosen = sampling.chosen(hashed, self._namespace, self.rate)
@@ -90,6 +89,14 @@ class Builder:
         self.tokens.append(tokens)
         self._clear()
 
+    def _columns(self, arrival: Times, inputs: Counts, outputs: Counts, sessions: Names) -> None:
+        self.timed += len(arrival) - arrival.count(None)
+        self.arrival.extend(each or 0.0 for each in arrival)
+        self.input.extend(inputs)
+        self.output.extend(outputs)
+        names = self._names
+        self.session.extend(-1 if each is None else names.setdefault(each, len(names)) for each in sessions)
+
     def _thin(self, counts: "NDArray[np.int64]", chosen: "NDArray[np.bool_]") -> "NDArray[np.int64]":
         """Note the places of the chosen blocks. Returns how many each request has."""
         import numpy as np
@@ -98,13 +105,3 @@ class Builder:
         places = np.arange(len(chosen)) - (np.cumsum(counts) - counts)[owners]
         self.places.append(places[chosen].astype(np.int32))
         return np.bincount(owners[chosen], minlength=len(counts))
-
-
-def _keys(ids: Sequence[int | str]) -> "NDArray[np.int64] | None":
-    """The 64 bits of whole numbers, if all fit."""
-    import numpy as np
-
-    try:
-        return np.array(ids, np.uint64).view(np.int64)
-    except OverflowError:
-        return None

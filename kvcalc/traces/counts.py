@@ -1,6 +1,6 @@
 """Traces that count tokens but name no blocks, as CSV: Azure, BurstGPT, vidur. They give a hit rate only with a model of reuse."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -32,7 +32,7 @@ class TokenCounts:
         """Is this one of its rows?"""
         return any(set(filter(None, names)) <= set(found) for names in COLUMNS.values())
 
-    def rows(self, found: Mapping[str, Any]) -> Iterator[Row]:
+    def rows(self, found: Mapping[str, Any]) -> Sequence[Row]:
         """The request of a row; BurstGPT's failures (no response) have none. Raises Unreadable."""
         for title, names in COLUMNS.items():
             if all(name in found for name in names if name):
@@ -41,8 +41,8 @@ class TokenCounts:
         time, asked, answered, session = names
         lengths = _whole(found[asked]), _whole(found[answered])
         if title.startswith("BurstGPT") and lengths[1] == 0:
-            return
-        yield row(_seconds(found[time]), lengths, self._blocks(lengths[0]), found.get(session) if session else None)
+            return ()
+        return (row(_seconds(found[time]), lengths, self._blocks(lengths[0]), found.get(session) if session else None),)
 
     def _blocks(self, tokens: int) -> list[int]:
         if self._prefix is None:

@@ -1,6 +1,6 @@
 """Mooncake JSONL, with the names that aiperf, Dynamo and kvcache-simulator use for the same fields."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kvcalc.traces.row import Row, Unreadable, row
@@ -24,21 +24,22 @@ class Mooncake:
         schema = str(found.get("schema", ""))
         return "hash_ids" in found or "mooncake" in schema or "input_length" in found or "input_tokens" in found
 
-    def rows(self, found: Mapping[str, Any]) -> Iterator[Row]:
+    def rows(self, found: Mapping[str, Any]) -> Sequence[Row]:
         """The request of a row; a header row has none. Raises Unreadable."""
-        stated = found.get("block_size")
-        if stated is not None:
-            self._state(stated)
-        if "schema" in found and "hash_ids" not in found:
-            return
-        session = found.get("session_id")
-        lengths = (
-            found.get("input_length", found.get("input_tokens")),
-            found.get("output_length", found.get("output_tokens")),
-        )
-        yield row(self._arrival(found, session), lengths, found.get("hash_ids"), session, _block_tokens(found))
+        get = found.get
+        if "block_size" in found:
+            self._state(found["block_size"])
+        ids, session, arrival = get("hash_ids"), get("session_id"), get("timestamp")
+        if ids is None and "schema" in found:
+            return ()
+        if arrival is None or session is not None:
+            arrival = self._arrival(found, session)
+        lengths = get("input_length") or get("input_tokens"), get("output_length") or get("output_tokens")
+        return (row(arrival, lengths, ids, session, _block_tokens(found) if "block_tokens" in found else None),)
 
     def _state(self, stated: object) -> None:
+        if stated is None:
+            return
         if type(stated) is not int or stated < 1 or (self.block_size and stated != self.block_size):
             raise Unreadable(f"block_size {stated!r} is not that of the rows before")
         self.block_size = stated

@@ -1,6 +1,6 @@
 """RAGPulse JSONL: ids of content in five components, not chained, with their lengths in files beside the trace."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kvcalc.traces.row import Row, Unreadable, row
@@ -26,18 +26,18 @@ class RagPulse:
         """Is this one of its rows, or a row of the files that give the lengths?"""
         return isinstance(found.get("hash_ids"), dict) or ("token_length" in found and len(found) == 2)
 
-    def rows(self, found: Mapping[str, Any]) -> Iterator[Row]:
+    def rows(self, found: Mapping[str, Any]) -> Sequence[Row]:
         """The request of a row; a row that gives a length has none. Raises Unreadable."""
         if "token_length" in found:
             self._learn(found)
-            return
+            return ()
         parts = found.get("hash_ids")
         if not isinstance(parts, dict) or not set(parts) <= set(COMPONENTS):
             raise Unreadable(f"hash_ids are not lists under {', '.join(COMPONENTS)}")
         ids = [each for name in COMPONENTS for each in parts.get(name) or ()]
         lengths = found.get("input_length"), found.get("output_length")
         made = row(_seconds(found.get("timestamp")), lengths, ids, found.get("session_id"))
-        yield made._replace(block_tokens=self._tokens(ids, made.input_tokens))
+        return (made._replace(block_tokens=self._tokens(ids, made.input_tokens)),)
 
     def _learn(self, found: Mapping[str, Any]) -> None:
         (number,) = (value for key, value in found.items() if key != "token_length")

@@ -1,7 +1,7 @@
 """A trace from its file or folder: the format found, rows read and checked, columns put in order."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -34,7 +34,7 @@ class Reader(Protocol):
     usual_block_size: int
     local: bool  # do ids and times begin anew in each session?
 
-    def rows(self, found: Mapping[str, Any]) -> Iterator[Row]:
+    def rows(self, found: Mapping[str, Any]) -> Sequence[Row]:
         """The requests of one object. Raises Unreadable."""
 
 
@@ -67,36 +67,32 @@ class _Read:
         self.reading = reading
         self.builder = Builder(reading.rate)
         self.reader: Reader | None = None
+        self.file = ""  # being read
         self.blank = self.bad = 0
         self.first = ""  # where the first bad row is, and why
 
-    def refuse(self, place: str, reason: str) -> None:
+    def refuse(self, number: int, reason: str) -> None:
+        """Leave out what stands on a line of the file."""
         self.bad += 1
-        self.first = self.first or f"{place}: {reason}"
+        self.first = self.first or f"{self.file} line {number}: {reason}"
 
-    def take(self, place: str, found: object, again: Callable[[], object] | None = None) -> None:
-        """The rows of one value; `again` reads it anew without losing wide ids."""
-        for each in found if isinstance(found, list) else [found]:
-            try:
-                self._add(self._rows(each))
-            except WideIds as error:
-                if again is None:
-                    self.refuse(place, str(error))
-                else:
-                    self.take(place, again())
-                    return
-            except Unreadable as error:
-                self.refuse(place, str(error))
-
-    def _rows(self, found: object) -> list[Row]:
-        if not isinstance(found, dict):
-            raise Unreadable("not a JSON object")
-        if self.reader is None:
-            self.reader = self._reader(found)
-        return list(self.reader.rows(found))
-
-    def _add(self, rows: list[Row]) -> None:
-        if self.reader is not None and self.reader.local and rows:
+    def take(self, number: int, found: object, text: bytes = b"") -> None:
+        """The rows of one object; its text is read anew where ids were lost for being wide."""
+        try:
+            if type(found) is not dict:
+                raise Unreadable("not a JSON object")
+            reader = self.reader = self.reader or self._reader(found)
+            rows = reader.rows(found)
+        except WideIds as error:
+            if text:
+                self.take(number, json.loads(text))
+            else:
+                self.refuse(number, str(error))
+            return
+        except Unreadable as error:
+            self.refuse(number, str(error))
+            return
+        if reader.local and rows:
             self.builder.fresh()
         for each in rows:
             self.builder.add(each)
@@ -139,23 +135,24 @@ def read(path: Path | str, reading: Reading | None = None, progress: Callable[[i
 
 
 def _file(path: Path, taken: _Read, progress: lines.Progress) -> None:
+    taken.file = path.name
     if lines.kind(path) == ".csv":
         for number, found in lines.table(path, progress):
-            taken.take(f"{path.name}: line {number}", found)
+            taken.take(number, found)
         return
     import orjson
 
     for number, text in lines.texts(path, progress):
-        place = f"{path.name}: line {number}"
         if not text:
             taken.blank += 1
             continue
         try:
             value = orjson.loads(text)
         except orjson.JSONDecodeError as error:
-            taken.refuse(place, f"not JSON ({str(error).split(':')[0]})")
+            taken.refuse(number, f"not JSON ({str(error).split(':')[0]})")
             continue
-        taken.take(place, value, lambda text=text: json.loads(text))
+        for each in value if type(value) is list else (value,):
+            taken.take(number, each, text if each is value else b"")
 
 
 def _trace(taken: _Read, reader: Reader) -> Trace:

@@ -1,12 +1,15 @@
 """One request as its file has it: ids of any kind, time in the file's unit."""
 
 import math
+from array import array
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kvcalc.errors import UserError, shown
 
 LONGEST = 2**31 - 1  # tokens of a request; columns hold 32 bits
+NUMBERS = (int, float)  # and not True, which is an int to isinstance
+SESSIONS = (int, str, type(None))
 
 
 class Unreadable(UserError):
@@ -23,17 +26,16 @@ class Row(NamedTuple):
     arrival: float | None  # in the file's unit
     input_tokens: int
     output_tokens: int
-    blocks: Sequence[int | str]
-    plain: bool  # all ids are whole numbers
+    blocks: "array[int] | Sequence[int | str]"  # an array of 64 bits where they suffice
     session: int | str | None
     block_tokens: Sequence[int] | None  # of each block, where they differ
 
 
 def row(
-    arrival: object,
-    lengths: tuple[object, object],
-    blocks: object,
-    session: object = None,
+    arrival: Any,
+    lengths: tuple[Any, Any],
+    blocks: Any,
+    session: Any = None,
     block_tokens: Sequence[int] | None = None,
 ) -> Row:
     """Check the fields; `lengths` are input and output tokens. Raises Unreadable."""
@@ -46,21 +48,23 @@ def row(
         raise Unreadable(f"{shown(output)} is not a count of output tokens")
     if type(blocks) is not list:
         raise Unreadable("no list of block ids")
-    kinds = set(map(type, blocks))
-    if float in kinds:
-        raise WideIds("block ids are whole numbers or text")
-    if not kinds <= {int, str}:
-        raise Unreadable("block ids are whole numbers or text")
-    if not isinstance(session, int | str | None):
+    if type(session) not in SESSIONS:
         raise Unreadable(f"{shown(session)} is not a session")
-    return Row(_time(arrival), tokens, output, blocks, str not in kinds, session, block_tokens)
+    if arrival is not None and not (type(arrival) in NUMBERS and math.isfinite(arrival)):
+        raise Unreadable(f"{shown(arrival)} is not a time")
+    return Row(arrival, tokens, output, _packed(blocks), session, block_tokens)
 
 
-def _time(value: object) -> float | None:
-    if type(value) in (int, float):
-        found = float(value)  # type: ignore[arg-type]
-        if math.isfinite(found):
-            return found
-    elif value is None:
-        return None
-    raise Unreadable(f"{shown(value)} is not a time")
+def _packed(blocks: list[Any]) -> "array[int] | list[int | str]":
+    try:
+        packed = array("Q", blocks)
+    except (OverflowError, TypeError):
+        kinds = set(map(type, blocks))
+        if float in kinds:
+            raise WideIds("block ids are whole numbers or text") from None
+        if not kinds <= {int, str}:
+            raise Unreadable("block ids are whole numbers or text") from None
+        return blocks
+    if blocks and type(blocks[0]) is bool:  # which is a number to an array
+        raise Unreadable("block ids are whole numbers or text")
+    return packed

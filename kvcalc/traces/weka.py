@@ -1,6 +1,6 @@
 """WEKA kv-cache-tester JSON: one object a session, ids that count from 1 in each, sub-agents nested."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kvcalc.traces.row import Row, Unreadable, row
@@ -23,7 +23,7 @@ class Weka:
         """Is this one of its sessions?"""
         return isinstance(found.get("requests"), list)
 
-    def rows(self, found: Mapping[str, Any]) -> Iterator[Row]:
+    def rows(self, found: Mapping[str, Any]) -> Sequence[Row]:
         """The requests of a session and of its sub-agents. Raises Unreadable."""
         stated, scope = found.get("block_size"), found.get("hash_id_scope", "local")
         if type(stated) is not int or stated < 1 or (self.block_size and stated != self.block_size):
@@ -32,7 +32,7 @@ class Weka:
             raise Unreadable(f"hash_id_scope {scope!r} is not that of the sessions before")
         self.block_size, self.local = stated, scope == "local"
         self._sessions += 1
-        yield from _requests(found["requests"], 0.0, self._sessions)
+        return list(_requests(found["requests"], 0.0, self._sessions))
 
 
 def _requests(entries: object, start: float, session: int) -> Iterator[Row]:
