@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from kvcalc import units
 from kvcalc.answers.margin_result import Margin, PathAnswer, best
 from kvcalc.physics.crossover import BEST_FIRST
-from kvcalc.profiles.sources import Source
-from kvcalc.tables import changes, explain, flat, words
+from kvcalc.tables import changes, explain, flat, sources, words
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
 
@@ -20,7 +19,7 @@ def page(results: Sequence[Margin], steps: bool = False) -> Page:
         *_lines("Warnings", [line for result in results for line in result.warnings]),
         changes.table(results),
         *(Lines(f"Arithmetic{_on(result, results)}", explain.lines(result)) for result in results if steps),
-        *_assumptions(results),
+        *sources.blocks([each for result in results for each in result.assumptions]),
     ]
     title = f"{first.model_title}, {units.count(first.tokens)} tokens: fetch or recompute?"
     return Page(title, _summary(results), tuple(blocks), lambda: flat.table(results))
@@ -166,20 +165,3 @@ def _wins(path: PathAnswer) -> str:
 def _lines(title: str, lines: list[str]) -> Iterator[Lines]:
     if lines:
         yield Lines(title, tuple(dict.fromkeys(lines)))
-
-
-def _assumptions(results: Sequence[Margin]) -> Iterator[Lines]:
-    every = list(dict.fromkeys(each for result in results for each in result.assumptions))
-    sources = dict.fromkeys(_source(source) for each in every for source in each.sources)
-    names = {source: f"S{number}" for number, source in enumerate(sources, 1)}
-    texts = []
-    for each in every:
-        cited = ", ".join(dict.fromkeys(names[_source(source)] for source in each.sources))
-        texts.append(f"{each.text} [{cited}]" if cited else each.text)
-    yield Lines("Assumptions", tuple(texts), numbered=True)
-    yield Lines("Sources", tuple(f"{name} {source}" for source, name in names.items()))
-
-
-def _source(source: Source) -> str:
-    checked = f", {source.checked}" if source.checked else ""
-    return f"{source.basis}{checked}: {source.title}; {source.address}"
