@@ -1,46 +1,50 @@
 """What a hit-rate curve and the tiers on it recommend, in one sentence."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kvcalc import units
 from kvcalc.answers.curve_result import CurvePoint, TierPlace
 
 ENOUGH = 0.95  # of what the ceiling saves
 LITTLE = 1.05  # a ceiling of 1/(1-h) below which no cache is worth much
+ADDS = 0.01  # of the tokens: what a tier adds less than isn't worth naming
 
 
 def recommendation(places: Sequence[TierPlace], knee: CurvePoint, ceiling: CurvePoint) -> str:
     """Whether capacity is the limit, where the knee is, whether fetching wins there, and what to do first."""
-    at_knee = f"{_tokens(knee.capacity_tokens)} reach the knee, {_rate(knee.token_rate)}"
     most = f"{_rate(ceiling.token_rate)} of any cache"
     if ceiling.work < LITTLE:
-        return f"No cache helps much: at most {_rate(ceiling.token_rate)} of the prompt tokens were ever seen before."
+        return f"No cache helps much: at most {_rate(ceiling.token_rate)} of the prompt tokens were seen before."
     if not places:
-        return f"{at_knee} of at most {most} ({units.times(ceiling.work)} the prompts for the same prefill)."
+        return f"The knee is at {_tokens(knee.capacity_tokens)}, which hit {_rate(knee.token_rate)} of at most {most}."
     used = [place for place in places if place.kv_dtype == places[0].kv_dtype]
-    hbm, chosen = used[0], _chosen(used, ceiling)
-    if chosen is hbm:
-        return f"HBM alone is enough: its {_tokens(hbm.reach_tokens)} hit {_rate(hbm.token_rate)} of at most {most}; offloading adds nothing."
-    limited = f"Capacity is the limit: HBM's {_tokens(hbm.reach_tokens)} hit {_rate(hbm.token_rate)}"
-    reached = f"{chosen.tier} takes that to {_rate(chosen.token_rate)} of at most {most}"
-    return f"{limited}, and {reached} ({units.times(chosen.work)} the prompts for the same prefill; {at_knee}); {_first(chosen)}."
+    hbm = used[0]
+    holds = f"HBM's {_tokens(hbm.reach_tokens)} hit {_rate(hbm.token_rate)}"
+    if hbm.work >= 1 + ENOUGH * (ceiling.work - 1):
+        return f"Capacity is not the limit: {holds} of at most {most}, so offloading adds nothing."
+    return f"Capacity is the limit: {holds} of at most {most}; {'; '.join(_tiers(used[1:], knee, ceiling))}."
 
 
-def _chosen(used: Sequence[TierPlace], ceiling: CurvePoint) -> TierPlace:
-    """The first tier from which on more adds little; the last, if none is."""
-    enough = 1 + ENOUGH * (ceiling.work - 1)
-    return next((place for place in used if place.work >= enough), used[-1])
-
-
-def _first(chosen: TierPlace) -> str:
-    if chosen.margin is None:
-        return "give its path a bandwidth to see whether fetching from it wins"
-    if chosen.verdict == "recompute":
-        return (
-            f"but fetching from it takes {units.times(1 / chosen.margin)} as long as recomputing, so a faster path to it "
-            "comes first"
+def _tiers(lower: Sequence[TierPlace], knee: CurvePoint, ceiling: CurvePoint) -> Iterator[str]:
+    """The first tier that is fetched from faster than it is recomputed, then what the others would add."""
+    wins = [place for place in lower if place.verdict != "recompute" and place.added_rate >= ADDS]
+    slow = [place for place in lower if place.verdict == "recompute" and place.added_rate >= ADDS]
+    for number, place in enumerate(wins):
+        faster = f", and fetching from it beats recomputing {units.times(place.margin)}" if place.margin else ""
+        first = "offload to it first" if number == 0 else "then to it"
+        yield f"{place.tier} takes that to {_rate(place.token_rate)}{faster}: {first}"
+    for place in slow:
+        late = (
+            f", but fetching from it takes {units.times(1 / place.margin)} as long as recomputing"
+            if place.margin
+            else ""
         )
-    return f"fetching from it beats recomputing {units.times(chosen.margin)}, so offload to it first"
+        yield f"{place.tier} would add {100 * place.added_rate:.1f} points{late}"
+    reached = lower[-1].reach_tokens if lower else 0
+    if not (wins or slow) or reached < knee.capacity_tokens:
+        yield f"the knee is at {_tokens(knee.capacity_tokens)}, which would hit {_rate(knee.token_rate)}"
+    elif wins and wins[-1].work >= 1 + ENOUGH * (ceiling.work - 1):
+        yield "more adds nothing"
 
 
 def _rate(rate: float) -> str:
@@ -48,4 +52,4 @@ def _rate(rate: float) -> str:
 
 
 def _tokens(tokens: int) -> str:
-    return units.short(tokens, "tokens")
+    return f"{units.short(tokens, '').strip()} tokens"

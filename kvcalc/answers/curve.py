@@ -12,6 +12,7 @@ from kvcalc.errors import UserError
 from kvcalc.physics import formats, kv
 from kvcalc.simulate.curve import Curve, Point, bound, from_distances
 from kvcalc.simulate.distances import distances
+from kvcalc.traces.chain import conflicts
 from kvcalc.traces.read import Reading, read
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def curve(
     found = distances(trace, tail_first)
     drawn = from_distances(trace, found)
     prompt = max(1, round(drawn.asked.tokens / len(trace.order)))
-    placed = places(placing, drawn, trace.tokens_per_block, prompt) if placing else Places(None, (), (), ())
+    placed = places(placing, drawn, trace.tokens_per_block, prompt) if placing else Places()
     points = _points(trace, found, drawn, _bytes_per_token(placing, prompt))
     knee, ceiling = (next(each for each in points if each.mark == mark) for mark in ("knee", "ceiling"))
     facts = _facts(str(path), trace, drawn)
@@ -131,17 +132,31 @@ def _facts(path: str, trace: "Trace", drawn: Curve) -> TraceFacts:
         reuse_p50_tokens=round(half * trace.tokens_per_block),
         reuse_p90_tokens=round(most_hits * trace.tokens_per_block),
         sampled=trace.rate,
-        notes=trace.notes,
+        notes=(*trace.notes, *_unchained(trace)),
+    )
+
+
+def _unchained(trace: "Trace") -> tuple[str, ...]:
+    """Ids of content, of which only a prefix can be matched: what more a cache of pieces would find."""
+    found = conflicts(trace)
+    if not found:
+        return ()
+    anywhere = 1 - trace.distinct / trace.references
+    return (
+        f"ids are not chained: {found:,} blocks follow others than where they were first seen, so a prompt hits only "
+        f"up to the first that is missing; matched anywhere, {100 * anywhere:.1f} % of the blocks were seen before",
     )
 
 
 def _assumptions(trace: "Trace", tail_first: bool) -> tuple[Assumption, ...]:
     order = "its last block first, so that leaves are evicted first" if tail_first else "its first block first"
     lookup = (
-        "One least-recently-used cache for all requests; a request is looked up whole, hits as far as its leading blocks "
-        f"are there, and then touches {order}"
+        "One least-recently-used cache for all requests; a request is looked up whole, hits as far as its leading "
+        f"blocks are there, and then touches {order}"
     )
     found = [Assumption(lookup), Assumption("Output tokens are in the cache only when a later prompt repeats them")]
     if trace.rate < 1:
-        found.append(Assumption(f"A sample of {trace.rate:.2%} of the distinct blocks; bounds are 1.96 standard errors"))
+        found.append(
+            Assumption(f"A sample of {trace.rate:.2%} of the distinct blocks; bounds are 1.96 standard errors")
+        )
     return tuple(found)

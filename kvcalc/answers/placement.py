@@ -38,10 +38,10 @@ class Placing:
 class Places:
     """The tiers on the curve, format by format, and what they rest on."""
 
-    tp: int
-    found: tuple[TierPlace, ...]
-    warnings: tuple[str, ...]
-    assumptions: tuple[Assumption, ...]
+    tp: int | None = None
+    found: tuple[TierPlace, ...] = ()
+    warnings: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
 
 
 def places(placing: Placing, curve: Curve, tokens_per_block: float, prompt: int) -> Places:
@@ -116,8 +116,8 @@ def _pool(placing: Placing, answer: Margin) -> float:
     room = MEMORY_SHARE * _memory(placing, answer) - _weights(placing, answer)
     if room <= 0:
         raise UserError(
-            f"{answer.weights} weights of {placing.model.name!r} ({units.short(_weights(placing, answer), 'B')}) leave no "
-            f"room for KV on {answer.tp} x {placing.machine.accelerator.title}; raise --tp or give --hbm"
+            f"{answer.weights} weights of {placing.model.name!r} ({units.short(_weights(placing, answer), 'B')}) leave "
+            f"no room for KV on {answer.tp} x {placing.machine.accelerator.title}; raise --tp or give --hbm"
         )
     return room
 
@@ -146,8 +146,8 @@ def _hbm(placing: Placing, answer: Margin) -> Assumption:
     gpu = placing.machine.accelerator
     text = (
         f"HBM holds {pool} of KV: {MEMORY_SHARE:.0%} of the memory of {answer.tp} x {gpu.title} less {answer.weights} "
-        "weights; what an engine keeps beside them (activations, graphs) is not taken off, so --hbm with its log's figure "
-        "is better"
+        "weights; activations and graphs are not taken off, and running requests share it, so --hbm with a figure from "
+        "the engine's log is better"
     )
     return Assumption(text, ((gpu.device_memory or gpu.memory).source,))
 
@@ -161,7 +161,7 @@ def _tokens(answer: Margin) -> Assumption:
 
 def _tiers(sizes: list[tuple[Tier, Figure]]) -> Assumption:
     return Assumption(
-        "Each tier holds only what the tiers above it have evicted, a promoted block leaves it first, and all its capacity "
-        "is for this replica's KV: together they hit like one least-recently-used cache of the summed size",
+        "Each tier holds only what the tiers above it have evicted, a promoted block leaves it first, and all its "
+        "capacity is for this replica's KV: together they hit like one least-recently-used cache of the summed size",
         tuple(dict.fromkeys(size.source for _, size in sizes)),
     )

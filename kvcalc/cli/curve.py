@@ -29,7 +29,8 @@ Format = Literal["mooncake", "bailian", "weka", "ragpulse", "counts"]
 def curve(
     trace: Annotated[Path, typer.Argument(help="Trace file or folder: .json, .jsonl, .csv, plain, .gz or .zst")],
     model: Annotated[
-        str | None, typer.Option(help="Model profile: places the node's tiers on the curve", show_default="the curve alone")
+        str | None,
+        typer.Option(help="Model profile: places the node's tiers on the curve", show_default="the curve alone"),
     ] = None,
     hardware: Annotated[str, typer.Option(help="Node profile: a name or a YAML file")] = DEFAULT_NODE,
     tp: Annotated[
@@ -53,14 +54,19 @@ def curve(
     ] = None,
     arrival: Annotated[
         str | None,
-        typer.Option(help="Sessions without a common clock: recorded, stagger=60s, concurrency=8", show_default="recorded"),
+        typer.Option(
+            help="Sessions without a common clock: recorded, stagger=60s, concurrency=8", show_default="recorded"
+        ),
     ] = None,
-    sample: Annotated[str, typer.Option(help="Share of the distinct blocks to keep, for traces beyond memory")] = "100%",
+    sample: Annotated[
+        str, typer.Option(help="Share of the distinct blocks to keep, for traces beyond memory")
+    ] = "100%",
     shared_prefix: Annotated[
         str | None, typer.Option(help="Tokens that all prompts share, for traces that name no blocks")
     ] = None,
     touch: Annotated[
-        Literal["tail-first", "head-first"], typer.Option(help="Which end of a prompt is evicted first: tail is as engines do")
+        Literal["tail-first", "head-first"],
+        typer.Option(help="Which end of a prompt is evicted first: tail is as engines do"),
     ] = "tail-first",
     form: FormatOption = None,
     output: OutputOption = None,

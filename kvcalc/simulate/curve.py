@@ -47,10 +47,10 @@ class Point:
 class Curve:
     """Hits at every capacity, by half of the requests: the first, and the second, which finds a warm cache.
 
-    `missed[half, d]` counts the blocks, tokens and full blocks that a cache of d x `step` blocks misses. Of a sample each
-    missed block stands for `step` = 1/rate missed blocks, and so does each step of capacity; counting misses instead of
-    hits keeps the few blocks that everybody uses from deciding the answer by being in the sample or not (Waldspurger et
-    al., FAST 2015, section 3.3, corrects to the same).
+    `missed[half, d]` counts the blocks, tokens and full blocks that a cache of d x `step` blocks misses. Of a sample
+    each missed block stands for `step` = 1/rate missed blocks, and so does each step of capacity. Counting misses and
+    not hits keeps the few blocks that everybody uses from deciding the answer by being in the sample or not, as the
+    correction of SHARDS does (Waldspurger et al., FAST 2015).
     """
 
     missed: "NDArray[np.int64]"
@@ -82,7 +82,8 @@ class Curve:
     @property
     def largest(self) -> int:
         """The capacity in blocks from which on more changes nothing."""
-        return round((self.missed.shape[1] - 1) * self.step)
+        steps: int = self.missed.shape[1] - 1
+        return round(steps * self.step)
 
     @cached_property
     def ceiling(self) -> Point:

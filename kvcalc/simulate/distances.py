@@ -1,8 +1,8 @@
 """How deep in a least-recently-used stack each block is found: one pass gives the hits of every capacity.
 
 A request is looked up whole before any of its blocks is touched, and hits as far as its leading blocks are resident
-(prefix matching). A block is a hit in a cache of c blocks if its own depth and those of all blocks before it are at most
-c (Mattson et al., 1970). Blocks lie at the positions of their last touches; the depth of one is the count of last
+(prefix matching). A block is a hit in a cache of c blocks if its own depth and those of all blocks before it are at
+most c (Mattson et al., 1970). Blocks lie at the positions of their last touches; the depth of one is the count of last
 touches from its own on. Counts are kept for groups of 64 positions, 64 groups and so on, so that one is found and
 changed in O(log n). Blocks that were touched side by side lie side by side, and the next depth is one more or less.
 """

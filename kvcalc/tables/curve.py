@@ -11,7 +11,7 @@ from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
 def page(answer: CurveAnswer) -> Page:
     """The trace, the curve, the tiers on it, and what both rest on."""
-    blocks = [
+    blocks: list[Table | Lines] = [
         _trace(answer),
         *_lines("What looks wrong", answer.trace.notes),
         _points(answer),
@@ -43,6 +43,7 @@ def _trace(answer: CurveAnswer) -> Table:
     blocks = f"{units.count(facts.tokens_per_block)} tokens" + (
         " (mean)" if facts.tokens_per_block != facts.block_size else ""
     )
+    half, most = _tokens(facts.reuse_p50_tokens), _tokens(facts.reuse_p90_tokens)
     rows = (
         ("Format", f"{facts.format}, times in {facts.time_unit}, blocks of {blocks}"),
         ("Requests", f"{units.count(facts.requests)}{_sessions(facts.sessions)}"),
@@ -50,9 +51,9 @@ def _trace(answer: CurveAnswer) -> Table:
         ("Input tokens", f"{units.count(facts.input_tokens)}; {lengths}"),
         ("Output tokens", units.count(facts.output_tokens)),
         ("Blocks", f"{units.count(facts.block_references)} referenced, {units.count(facts.distinct_blocks)} distinct"),
-        ("Distinct tokens", units.short(facts.distinct_tokens, "tokens")),
-        ("Reuse distance", f"half of the hits within {units.short(facts.reuse_p50_tokens, 'tokens')}, 90 % within {units.short(facts.reuse_p90_tokens, 'tokens')}"),
-        ("Ceiling of any cache", f"{_rate(ceiling.token_rate)} of the tokens, 1/(1-h) = {units.times(ceiling.work)}"),
+        ("Distinct tokens", _tokens(facts.distinct_tokens)),
+        ("Reuse distance", f"{half} for half of the hits, {most} for 90 %"),
+        ("Ceiling of any cache", f"{_rate(ceiling.token_rate)} of the tokens, 1/(1-h) = {_work(ceiling.work)}"),
     )  # fmt: skip
     return Table("Trace", (Column("Property", "property"), Column("Value", "value")), tuple(map(_cells, rows)))
 
@@ -68,7 +69,7 @@ def _sessions(sessions: int) -> str:
 def _points(answer: CurveAnswer) -> Table:
     sized, sampled = answer.model is not None, answer.trace.sampled < 1
     columns = (
-        Column("Capacity", "capacity_tokens", number=True),
+        Column("Tokens", "capacity_tokens", number=True),
         *((Column(f"{answer.places[0].kv_dtype} KV", "capacity_bytes", number=True),) if sized else ()),
         Column("Tokens hit", "token_rate", number=True),
         Column("Blocks hit", "block_rate", number=True),
@@ -82,14 +83,14 @@ def _points(answer: CurveAnswer) -> Table:
     def row(point: CurvePoint) -> tuple[Cell, ...]:
         size = units.short(point.capacity_bytes, "B") if point.capacity_bytes is not None else ""
         return (
-            Cell(units.short(point.capacity_tokens, "tokens"), point.capacity_tokens),
+            Cell(_tokens(point.capacity_tokens), point.capacity_tokens),
             *((Cell(size, point.capacity_bytes),) if sized else ()),
             Cell(_rate(point.token_rate), point.token_rate),
             Cell(_rate(point.block_rate), point.block_rate),
             *((Cell(f"± {_rate(point.bound)}", point.bound),) if sampled else ()),
             Cell(_rate(point.full_block_rate), point.full_block_rate),
             Cell(_rate(point.warm_token_rate), point.warm_token_rate),
-            Cell(units.times(point.work), point.work),
+            Cell(_work(point.work), point.work),
             Cell(point.mark),
         )
 
@@ -106,7 +107,7 @@ def _places(answer: CurveAnswer) -> Iterator[Table]:
     columns = [Column("Tier, with those above", "tier"), Column("Size", "tier_bytes", number=True)]
     for name in by_format:
         columns += [
-            Column(f"{name} KV", f"{name}_reach_tokens", number=True),
+            Column(f"{name} tokens", f"{name}_reach_tokens", number=True),
             Column("Tokens hit", f"{name}_token_rate", number=True),
             Column("Adds", f"{name}_added_rate", number=True),
             Column("1/(1-h)", f"{name}_work", number=True),
@@ -122,10 +123,10 @@ def _places(answer: CurveAnswer) -> Iterator[Table]:
 
 def _place(place: TierPlace) -> tuple[Cell, ...]:
     return (
-        Cell(units.short(place.reach_tokens, "tokens"), place.reach_tokens),
+        Cell(_tokens(place.reach_tokens), place.reach_tokens),
         Cell(_rate(place.token_rate), place.token_rate),
         Cell(f"+{100 * place.added_rate:.1f}", place.added_rate),
-        Cell(units.times(place.work), place.work),
+        Cell(_work(place.work), place.work),
         Cell("" if place.margin is None else f"{units.times(place.margin)} {place.verdict}", place.margin),
     )
 
@@ -143,3 +144,12 @@ def _raw(value: float | int | str | None) -> Cell:
 
 def _rate(rate: float) -> str:
     return f"{100 * rate:.1f} %"
+
+
+def _tokens(tokens: int) -> str:
+    return units.short(tokens, "").strip()
+
+
+def _work(work: float) -> str:
+    """1/(1-h), of which two digits would say little near 1."""
+    return f"{work:.2f}x" if work < 10 else units.times(work)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kvcalc.traces.clock import Unit
 from kvcalc.traces.row import Row, row
 
 
@@ -10,10 +11,10 @@ class Bailian:
     """`chat_id`, `parent_chat_id`, `timestamp`, `input_length`, `output_length`, `turn`, `hash_ids`."""
 
     title = "Qwen-Bailian JSONL"
-    unit = "s"
+    unit: Unit = "s"
     block_size: int | None = None
     usual_block_size = 16
-    local = False
+    local_ids = local_clock = False
 
     def __init__(self) -> None:
         self._roots: dict[object, object] = {}

@@ -1,4 +1,4 @@
-"""Tokens of a block: as the file states it, as asked for, or the format's usual one; held against the lengths of prompts."""
+"""Tokens of a block: as asked for, as the file states it, or the format's usual one, held against prompt lengths."""
 
 from typing import TYPE_CHECKING
 

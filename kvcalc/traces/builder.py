@@ -1,7 +1,6 @@
 """Rows gathered into columns as they are read, block ids numbered, so that no row outlives its batch."""
 
 from array import array
-from collections.abc import Sequence
 from itertools import chain, compress
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""When requests arrive: the unit of a file's times, and a common clock for sessions that each count from their own start."""
+"""When requests arrive: the unit of a file's times, and one clock for sessions that each count from their own start."""
 
 from heapq import heapreplace
 from typing import TYPE_CHECKING, Literal
@@ -68,7 +68,7 @@ def overlay(times: "NDArray[np.float64]", session: "NDArray[np.int32]", way: Arr
         return times
     begins = np.zeros(int(session.max()) + 1)
     if way.way == "stagger":
-        begins = np.arange(len(begins)) * way.every_s
+        begins += np.arange(len(begins)) * way.every_s
     else:
         lasts = np.zeros(len(begins))
         np.maximum.at(lasts, session, times)

@@ -1,9 +1,13 @@
-"""Traces that count tokens but name no blocks, as CSV: Azure, BurstGPT, vidur. They give a hit rate only with a model of reuse."""
+"""Traces that count tokens but name no blocks, as CSV: Azure, BurstGPT, vidur.
+
+They give a hit rate only with a model of reuse.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from kvcalc.traces.clock import Unit
 from kvcalc.traces.row import Row, Unreadable, row
 
 BLOCK = 16  # tokens; vLLM's page
@@ -17,10 +21,10 @@ COLUMNS = {  # arrival, input, output, session
 class TokenCounts:
     """Rows of token counts. With `prefix` the first tokens of all prompts are the same, and nothing else is."""
 
-    unit = "s"
+    unit: Unit = "s"
     block_size: int | None = BLOCK
     usual_block_size = BLOCK
-    local = False
+    local_ids = local_clock = False
 
     def __init__(self, prefix: int | None = None) -> None:
         self.title = "token-count CSV"
@@ -33,15 +37,15 @@ class TokenCounts:
         return any(set(filter(None, names)) <= set(found) for names in COLUMNS.values())
 
     def rows(self, found: Mapping[str, Any]) -> Sequence[Row]:
-        """The request of a row; BurstGPT's failures (no response) have none. Raises Unreadable."""
-        for title, names in COLUMNS.items():
-            if all(name in found for name in names if name):
-                self.title = title
-                break
-        time, asked, answered, session = names
+        """The request of a row; a failure of BurstGPT has none. Raises Unreadable."""
+        title = next((title for title, names in COLUMNS.items() if set(filter(None, names)) <= set(found)), None)
+        if title is None:
+            raise Unreadable(f"no columns of {', '.join(COLUMNS)}")
+        self.title = title
+        time, asked, answered, session = COLUMNS[title]
         lengths = _whole(found[asked]), _whole(found[answered])
-        if title.startswith("BurstGPT") and lengths[1] == 0:
-            return ()
+        if session and lengths[1] == 0:
+            raise Unreadable("a failed request, without a response")
         return (row(_seconds(found[time]), lengths, self._blocks(lengths[0]), found.get(session) if session else None),)
 
     def _blocks(self, tokens: int) -> list[int]:

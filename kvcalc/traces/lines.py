@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,10 +41,11 @@ def files(path: Path) -> list[Path]:
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     """The unpacked stream, and the file below it, whose position tells the progress."""
+    broken = (OSError, EOFError, zlib.error, *_zst_errors(path))
     try:
         with path.open("rb") as raw:
             yield _unpacked(path, raw), raw
-    except (OSError, EOFError) as error:
+    except broken as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UserError(f"{str(path)!r} can't be read: {reason.lower()}") from None
 
@@ -59,6 +61,15 @@ def _unpacked(path: Path, raw: IO[bytes]) -> IO[bytes]:
         stream = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
         return io.BufferedReader(cast(io.RawIOBase, stream), 2**20)
     return raw
+
+
+def _zst_errors(path: Path) -> tuple[type[Exception], ...]:
+    if path.suffix.lower() != ".zst":
+        return ()
+    need("zstandard")
+    import zstandard
+
+    return (zstandard.ZstdError,)
 
 
 def texts(path: Path, progress: Progress) -> Iterator[tuple[int, bytes]]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kvcalc.traces.clock import Unit
 from kvcalc.traces.row import Row, Unreadable, row
 
 
@@ -10,10 +11,10 @@ class Mooncake:
     """`timestamp`, `input_length`, `output_length`, `hash_ids`; each id stands for a block and everything before it."""
 
     title = "Mooncake JSONL"
-    unit = "ms"
+    unit: Unit = "ms"
     block_size: int | None = None  # as the file states it
     usual_block_size = 512
-    local = False
+    local_ids = local_clock = False
 
     def __init__(self) -> None:
         self._clock: dict[object, float] = {}  # by session: for turns that state a delay instead of a time
@@ -50,9 +51,9 @@ class Mooncake:
         if arrival is None and delay is None:
             return self._clock.get(session) if session is not None else None
         if arrival is None and type(delay) in (int, float):
-            arrival = self._clock.get(session, 0.0) + delay  # type: ignore[operator]
+            arrival = self._clock.get(session, 0.0) + delay
         if session is not None and type(arrival) in (int, float):
-            self._clock[session] = arrival  # type: ignore[assignment]
+            self._clock[session] = arrival
         return arrival
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kvcalc.traces.clock import Unit
 from kvcalc.traces.row import Row, Unreadable, row
 
 COMPONENTS = ("sys_prompt", "passages_ids", "history", "web_search", "user_input")  # in the order of the prompt
@@ -13,10 +14,10 @@ class RagPulse:
     """`timestamp` as text, `input_length`, `output_length`, `session_id`, `hash_ids` by component."""
 
     title = "RAGPulse JSONL"
-    unit = "s"
+    unit: Unit = "s"
     block_size: int | None = None
     usual_block_size = USUAL
-    local = False
+    local_ids = local_clock = False
 
     def __init__(self) -> None:
         self._lengths: dict[int, int] = {}

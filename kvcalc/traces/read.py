@@ -32,13 +32,17 @@ class Reader(Protocol):
     unit: Unit
     block_size: int | None
     usual_block_size: int
-    local: bool  # do ids and times begin anew in each session?
+    local_ids: bool  # does each session count its ids from the start?
+    local_clock: bool  # and its time?
+
+    def fits(self, found: Mapping[str, Any]) -> bool:
+        """Is this an object of its format?"""
 
     def rows(self, found: Mapping[str, Any]) -> Sequence[Row]:
         """The requests of one object. Raises Unreadable."""
 
 
-FORMATS: dict[str, type] = {  # in the order in which they are tried
+FORMATS: dict[str, type[Reader]] = {  # in the order in which they are tried
     "bailian": Bailian,
     "weka": Weka,
     "ragpulse": RagPulse,
@@ -92,16 +96,15 @@ class _Read:
         except Unreadable as error:
             self.refuse(number, str(error))
             return
-        if reader.local and rows:
+        if reader.local_ids and rows:
             self.builder.fresh()
         for each in rows:
             self.builder.add(each)
 
     def _reader(self, found: Mapping[str, Any]) -> Reader:
-        name = self.reading.format or next((name for name, made in FORMATS.items() if made.fits(found)), None)
+        name = self.reading.format or next((name for name, made in FORMATS.items() if made().fits(found)), None)
         if name is not None:
-            made: Reader = TokenCounts(self.reading.shared_prefix) if name == "counts" else FORMATS[name]()
-            return made
+            return TokenCounts(self.reading.shared_prefix) if name == "counts" else FORMATS[name]()
         if self.bad > UNKNOWN:
             raise UserError(f"no known trace format: {self.first}")
         keys = ", ".join(map(str, list(found)[:6]))
@@ -121,7 +124,7 @@ def read(path: Path | str, reading: Reading | None = None, progress: Callable[[i
     total, before = sum(each.stat().st_size for each in found), 0
     taken = _Read(asked)
     for each in found:
-        _file(each, taken, lambda done, before=before: progress(before + done, total) if progress else None)
+        _file(each, taken, _from(before, total, progress))
         before += each.stat().st_size
         if progress:
             progress(before, total)
@@ -132,6 +135,11 @@ def read(path: Path | str, reading: Reading | None = None, progress: Callable[[i
     if taken.bad > rows:
         raise UserError(f"{str(path)!r}: {taken.bad:,} of {taken.bad + rows:,} rows can't be used; {taken.first}")
     return _trace(taken, taken.reader)
+
+
+def _from(before: int, total: int, progress: Callable[[int, int], None] | None) -> lines.Progress:
+    """The progress through one file as progress through all."""
+    return lambda done: progress(before + done, total) if progress else None
 
 
 def _file(path: Path, taken: _Read, progress: lines.Progress) -> None:
@@ -166,10 +174,10 @@ def _trace(taken: _Read, reader: Reader) -> Trace:
     if len(tokens) not in (0, len(blocks)):
         raise UserError("some rows give the tokens of their blocks and others don't")
     asked = taken.reading
-    unit, odd = (reader.unit, ()) if reader.local else clock.unit(times, reader.unit, asked.time_unit)
+    unit, odd = (reader.unit, ()) if reader.local_clock else clock.unit(times, reader.unit, asked.time_unit)
     unit = asked.time_unit or unit
     arrival = times * clock.SECONDS[unit]
-    if reader.local:
+    if reader.local_clock:
         arrival = clock.overlay(arrival, session, asked.arrival or Arrival())
     elif asked.arrival and asked.arrival.way != "recorded":
         raise UserError("--arrival is for sessions without a common clock; the times of this trace have one")
@@ -212,7 +220,7 @@ def _oddities(taken: _Read, reader: Reader, arrival: "NDArray[np.float64]") -> I
     builder = taken.builder
     if builder.timed < len(arrival):
         yield f"{len(arrival) - builder.timed:,} requests have no time and stand at its beginning"
-    if reader.local:
+    if reader.local_clock:
         way = taken.reading.arrival or Arrival()
         if way.way == "recorded" and builder.sessions > 1:
             yield (

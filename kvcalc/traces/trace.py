@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Trace:
     """Columns in the order of the file; `order` sorts them by arrival, ties as in the file.
 
-    Request r has the blocks `blocks[starts[r]:starts[r + 1]]`, head first, numbered from 0 to `distinct` - 1. Of a sample
-    (`rate` below 1) only some blocks are kept; `lengths` and `input_tokens` are whole in any case.
+    Request r has the blocks `blocks[starts[r]:starts[r + 1]]`, head first, numbered from 0 to `distinct` - 1. Of a
+    sample (`rate` below 1) only some blocks are kept; `lengths` and `input_tokens` are whole in any case.
     """
 
     format: str

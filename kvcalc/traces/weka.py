@@ -3,17 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kvcalc.traces.clock import Unit
 from kvcalc.traces.row import Row, Unreadable, row
 
 
 class Weka:
-    """`id`, `block_size`, `hash_id_scope`, `requests` with `t`, `in`, `out`, `hash_ids`; time counts from the session's start."""
+    """`id`, `block_size`, `hash_id_scope`, `requests` of `t`, `in`, `out`, `hash_ids`, by the session's own clock."""
 
     title = "WEKA kv-cache-tester JSON"
-    unit = "s"
+    unit: Unit = "s"
     block_size: int | None = None
     usual_block_size = 64
-    local = True
+    local_ids = local_clock = True
 
     def __init__(self) -> None:
         self._sessions = 0
@@ -28,26 +29,27 @@ class Weka:
         stated, scope = found.get("block_size"), found.get("hash_id_scope", "local")
         if type(stated) is not int or stated < 1 or (self.block_size and stated != self.block_size):
             raise Unreadable(f"block_size {stated!r} is not that of the sessions before")
-        if scope not in ("local", "global") or (self._sessions and (scope == "local") != self.local):
+        if scope not in ("local", "global") or (self._sessions and (scope == "local") != self.local_ids):
             raise Unreadable(f"hash_id_scope {scope!r} is not that of the sessions before")
-        self.block_size, self.local = stated, scope == "local"
+        self.block_size, self.local_ids = stated, scope == "local"
         self._sessions += 1
         return list(_requests(found["requests"], 0.0, self._sessions))
 
 
 def _requests(entries: object, start: float, session: int) -> Iterator[Row]:
-    """Sub-agents share the session's ids; their times count from its start, or from their own where they are smaller."""
+    """Sub-agents share the session's ids; their times count from its start, or from their own if they are smaller."""
     if not isinstance(entries, list):
         raise Unreadable("requests are not a list")
     for entry in entries:
         if not isinstance(entry, dict):
             raise Unreadable("a request is not an object")
         at = entry.get("t")
+        if not isinstance(at, int | float):
+            raise Unreadable(f"t {at!r} is not a time")
         if "requests" in entry:
             nested = entry["requests"]
-            first = nested[0].get("t") if isinstance(nested, list) and nested and isinstance(nested[0], dict) else at
-            own = isinstance(first, int | float) and isinstance(at, int | float) and first + start < at
+            first = nested[0].get("t") if isinstance(nested, list) and nested and isinstance(nested[0], dict) else None
+            own = isinstance(first, int | float) and first < at
             yield from _requests(nested, start + at if own else start, session)
         else:
-            arrival = start + at if type(at) in (int, float) else at
-            yield row(arrival, (entry.get("in"), entry.get("out")), entry.get("hash_ids"), session)
+            yield row(start + at, (entry.get("in"), entry.get("out")), entry.get("hash_ids"), session)
