@@ -12,8 +12,8 @@ from kvcalc.errors import UserError
 from kvcalc.physics import formats, kv
 from kvcalc.simulate.curve import Curve, Point, bound, from_distances
 from kvcalc.simulate.distances import distances
-from kvcalc.traces.chain import conflicts
-from kvcalc.traces.read import Reading, read
+from kvcalc.traces.read import read
+from kvcalc.traces.reader import Reading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -132,19 +132,7 @@ def _facts(path: str, trace: "Trace", drawn: Curve) -> TraceFacts:
         reuse_p50_tokens=round(half * trace.tokens_per_block),
         reuse_p90_tokens=round(most_hits * trace.tokens_per_block),
         sampled=trace.rate,
-        notes=(*trace.notes, *_unchained(trace)),
-    )
-
-
-def _unchained(trace: "Trace") -> tuple[str, ...]:
-    """Ids of content, of which only a prefix can be matched: what more a cache of pieces would find."""
-    found = conflicts(trace)
-    if not found:
-        return ()
-    anywhere = 1 - trace.distinct / trace.references
-    return (
-        f"ids are not chained: {found:,} blocks follow others than where they were first seen, so a prompt hits only "
-        f"up to the first that is missing; matched anywhere, {100 * anywhere:.1f} % of the blocks were seen before",
+        notes=trace.notes,
     )
 
 

@@ -21,7 +21,7 @@ from kvcalc.render import show
 from kvcalc.tables import curve as tables
 from kvcalc.traces import clock
 from kvcalc.traces.clock import Unit
-from kvcalc.traces.read import Reading
+from kvcalc.traces.reader import Reading
 
 Format = Literal["mooncake", "bailian", "weka", "ragpulse", "counts"]
 

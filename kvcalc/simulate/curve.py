@@ -95,14 +95,15 @@ class Curve:
         """Where more capacity begins to pay less than before.
 
         The point of 1/(1-h) that lies farthest above the straight line from no cache to the ceiling (Kneedle, Satopää
-        et al., 2011).
+        et al., 2011); of a curve that lies below it throughout, the ceiling.
         """
         import numpy as np
 
         computed = self.asked.tokens - (self.held[0].tokens + self.held[1].tokens)
         work = 1 / np.maximum(1, computed + self.missed[:, :, 1].sum(axis=0) * self.step)
         rise = (work - work[0]) / max(work[-1] - work[0], np.finfo(float).tiny)
-        return self.at(float(np.argmax(rise - np.linspace(0, 1, len(rise)))) * self.step)
+        above = rise - np.linspace(0, 1, len(rise))
+        return self.at((len(above) - 1 - int(np.argmax(above[::-1]))) * self.step)
 
     def depths(self, *shares: float) -> tuple[int, ...]:
         """Reuse distances: the capacities in blocks that give these shares of the ceiling's block hits."""

@@ -41,7 +41,7 @@ def files(path: Path) -> list[Path]:
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     """The unpacked stream, and the file below it, whose position tells the progress."""
-    broken = (OSError, EOFError, zlib.error, *_zst_errors(path))
+    broken: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, *_zst_errors(path))
     try:
         with path.open("rb") as raw:
             yield _unpacked(path, raw), raw
