@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kvcalc.traces.trace import Trace
 
 WARM = 0.5  # of the requests fill the cache before it is measured; kvcache-simulator 0.1.3, plan.py: warmup_fraction
+LEAST = 1e-6  # of the tokens are computed, whatever a sample estimates
 
 
 @frozen
@@ -40,7 +41,7 @@ class Point:
     @property
     def work(self) -> float:
         """How many times the prompts that the same prefill would do without a cache: 1/(1-h), h by tokens."""
-        return 1 / (1 - self.token_rate) if self.token_rate < 1 else float("inf")
+        return 1 / max(1 - self.token_rate, LEAST)
 
 
 @frozen

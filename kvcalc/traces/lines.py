@@ -59,7 +59,7 @@ def _unpacked(path: Path, raw: IO[bytes]) -> IO[bytes]:
         import zstandard
 
         stream = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-        return io.BufferedReader(cast(io.RawIOBase, stream), 2**20)
+        return io.BufferedReader(cast(io.RawIOBase, stream), 2**18)
     return raw
 
 
