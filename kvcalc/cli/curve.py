@@ -9,19 +9,15 @@ from typing import Annotated, Literal
 import typer
 
 from kvcalc import units
-from kvcalc.answers import curve as question
 from kvcalc.answers.options import Options
-from kvcalc.answers.placement import Placing
 from kvcalc.cli.margin import DEFAULT_NODE
 from kvcalc.cli.options import FormatOption, OutputOption, by_tier
 from kvcalc.errors import UserError
 from kvcalc.profiles import catalog
 from kvcalc.profiles.hardware import Weights
 from kvcalc.render import show
-from kvcalc.tables import curve as tables
 from kvcalc.traces import clock
 from kvcalc.traces.clock import Unit
-from kvcalc.traces.reader import Reading
 
 Format = Literal["mooncake", "bailian", "weka", "ragpulse", "counts"]
 
@@ -72,6 +68,11 @@ def curve(
     output: OutputOption = None,
 ) -> None:
     """Describe a request trace, give its prefix-cache hit rate at every capacity, and place a node's tiers on it."""
+    from kvcalc.answers import curve as question
+    from kvcalc.answers.placement import Placing
+    from kvcalc.tables import curve as tables
+    from kvcalc.traces.reader import Reading
+
     reading = Reading(
         format=trace_format,
         time_unit=time_unit,
