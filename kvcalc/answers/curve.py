@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kvcalc.answers import advice
 from kvcalc.answers.curve_result import SCHEMA_VERSION, CurveAnswer, CurvePoint, TraceFacts
 from kvcalc.answers.margin_result import Assumption
-from kvcalc.answers.placement import Places, Placing, places
+from kvcalc.answers.placement import KV_DTYPES, Places, Placing, places
 from kvcalc.errors import UserError
 from kvcalc.physics import formats, kv
 from kvcalc.simulate.curve import Curve, Point, bound, from_distances
@@ -71,7 +71,7 @@ def curve(
 def _bytes_per_token(placing: Placing | None, prompt: int) -> float | None:
     if placing is None:
         return None
-    return kv.logical(placing.model, prompt, formats.stored(placing.model, placing.options.kv_dtype)) / prompt
+    return kv.logical(placing.model, prompt, formats.stored(placing.model, KV_DTYPES[0])) / prompt
 
 
 def _points(
@@ -144,7 +144,8 @@ def _assumptions(trace: "Trace", tail_first: bool) -> tuple[Assumption, ...]:
     )
     found = [Assumption(lookup), Assumption("Output tokens are in the cache only when a later prompt repeats them")]
     if trace.rate < 1:
+        share = f"{100 * trace.rate:g} % of the distinct blocks"
         found.append(
-            Assumption(f"A sample of {trace.rate:.2%} of the distinct blocks; bounds are 1.96 standard errors")
+            Assumption(f"A sample of {share}, whose ids must stand for prefixes; bounds are 1.96 standard errors")
         )
     return tuple(found)

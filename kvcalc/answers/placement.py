@@ -128,7 +128,13 @@ def _memory(placing: Placing, answer: Margin) -> float:
 
 
 def _weights(placing: Placing, answer: Margin) -> float:
-    counted, width = work.parameters(placing.model), coefficients.WEIGHT_BYTES
+    try:
+        counted, width = work.parameters(placing.model), coefficients.WEIGHT_BYTES
+    except UserError:
+        name = placing.model.name
+        raise UserError(
+            f"the weights of {name!r} can't be counted from its profile; give HBM for KV with --hbm"
+        ) from None
     dense = "bf16" if answer.weights == "mxfp4" else answer.weights
     return (counted.total - counted.experts) * width[dense] + counted.experts * width[answer.weights]
 
@@ -145,9 +151,9 @@ def _hbm(placing: Placing, answer: Margin) -> Assumption:
         return Assumption(f"HBM holds {pool} of KV", (given(f"--hbm {units.exact(placing.hbm_bytes, 'B')}"),))
     gpu = placing.machine.accelerator
     text = (
-        f"HBM holds {pool} of KV: {MEMORY_SHARE:.0%} of the memory of {answer.tp} x {gpu.title} less {answer.weights} "
-        "weights; activations and graphs are not taken off, and running requests share it, so --hbm with a figure from "
-        "the engine's log is better"
+        f"HBM holds {pool} of KV: {100 * MEMORY_SHARE:.0f} % of the memory of {answer.tp} x {gpu.title} less "
+        f"{answer.weights} weights; activations and graphs are not taken off, and running requests share it, so --hbm "
+        "with a figure from the engine's log is better"
     )
     return Assumption(text, ((gpu.device_memory or gpu.memory).source,))
 

@@ -12,6 +12,7 @@ from kvcalc import units
 from kvcalc.answers.options import Options
 from kvcalc.cli.margin import DEFAULT_NODE
 from kvcalc.cli.options import FormatOption, OutputOption, by_tier
+from kvcalc.cli.options import prefill as read_prefill
 from kvcalc.errors import UserError
 from kvcalc.profiles import catalog
 from kvcalc.profiles.hardware import Weights
@@ -34,6 +35,12 @@ def curve(
     ] = None,
     weights: Annotated[
         Weights | None, typer.Option(help="Weight format", show_default="fp8, or mxfp4 where the checkpoint has it")
+    ] = None,
+    prefill: Annotated[
+        str | None,
+        typer.Option(
+            help="Recompute time by: tokens/s, profile, model or textbook", show_default="the profile's, else the model"
+        ),
     ] = None,
     hbm: Annotated[
         str | None, typer.Option(help="HBM for KV, all GPUs together: 400GB", show_default="what the weights leave")
@@ -84,7 +91,7 @@ def curve(
     placing = None
     if model is not None:
         sizes = by_tier(tier or [], "--tier", units.size)
-        options = Options(tp=tp, weights=weights)
+        options = Options(tp=tp, weights=weights, prefill=read_prefill(prefill))
         pool = units.size(hbm) if hbm else None
         placing = Placing(catalog.model(model), catalog.machine(hardware), options, pool, sizes)
     elif hbm or tier:

@@ -32,9 +32,9 @@ def block_size(
         return BlockSize(used, share, ())
     best = max(KNOWN, key=lambda size: fitting(inputs, lengths, size))
     likely = fitting(inputs, lengths, best) >= MOST
-    odd = f"blocks of {used} tokens fit {share:.0%} of the prompts"
+    odd = f"blocks of {used} tokens fit {100 * share:.0f} % of the prompts"
     if asked or stated:
-        hint = f"; blocks of {best} would fit {fitting(inputs, lengths, best):.0%}" if likely else ""
+        hint = f"; blocks of {best} would fit {100 * fitting(inputs, lengths, best):.0f} %" if likely else ""
         return BlockSize(used, share, (odd + hint,))
     if likely:
         found = fitting(inputs, lengths, best)

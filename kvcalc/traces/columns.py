@@ -82,15 +82,20 @@ def _arrival(builder: Builder, reader: Reader, reading: Reading) -> tuple["NDArr
     if reader.local_clock:
         unit = reading.time_unit or reader.unit
         arrival = clock.overlay(times * clock.SECONDS[unit], session, way)
-        return arrival, unit, tuple(_no_clock(builder, way))
+        return arrival, unit, tuple(_apart(builder, reader, way))
     if way.way != "recorded":
         raise UserError("--arrival is for sessions without a common clock; the times of this trace have one")
     unit, odd = clock.unit(times, reader.unit, reading.time_unit)
     return times * clock.SECONDS[unit], unit, (*odd, *_order(builder, times))
 
 
-def _no_clock(builder: Builder, way: Arrival) -> Iterator[str]:
-    if way.way == "recorded" and builder.sessions > 1:
+def _apart(builder: Builder, reader: Reader, way: Arrival) -> Iterator[str]:
+    """What sessions that know nothing of one another leave open."""
+    if builder.sessions < 2:
+        return
+    if reader.local_ids:
+        yield "each session counts its ids from the start, so what sessions share (tools, system prompt) can't be seen"
+    if way.way == "recorded":
         yield (
             "sessions have no common clock and all begin at once, which a small cache feels most; "
             "--arrival stagger=60s or concurrency=8 lays them out"

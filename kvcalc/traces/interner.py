@@ -1,6 +1,7 @@
-"""Block ids of any width, or text, as dense numbers from 0 in the order in which they first appear."""
+"""Block ids of any width, or text, as numbers from 0 on."""
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from kvcalc.errors import UserError
@@ -60,16 +61,16 @@ class Interner:
         self._held = len(held)
 
     def mixed(self, ids: Sequence[int | str]) -> "NDArray[np.int32]":
-        """The numbers of ids of any kind, slowly."""
+        """The numbers of ids of any kind."""
         import numpy as np
 
-        return np.fromiter((self._number(each) for each in ids), np.int32, len(ids))
+        narrow = np.array([isinstance(each, int) and 0 <= each < 2**64 for each in ids], bool)
+        found = np.empty(len(ids), np.int32)
+        found[narrow] = self.numbers(np.array(list(compress(ids, narrow)), np.uint64).view(np.int64))
+        found[~narrow] = [self._number(each) for each in compress(ids, ~narrow)]
+        return found
 
     def _number(self, each: int | str) -> int:
-        import numpy as np
-
-        if isinstance(each, int) and 0 <= each < 2**64:
-            return int(self.numbers(np.array([each], np.uint64).view(np.int64))[0])
         if each not in self._rare:
             self._rare[each] = self.count
             self.count += 1

@@ -118,6 +118,6 @@ def _file(path: Path, taken: _Read, progress: lines.Progress) -> None:
 
 def _left_out(taken: _Read) -> Iterator[str]:
     if taken.bad:
-        yield f"{taken.bad:,} rows left out, the first at {taken.first}"
+        yield f"{taken.bad:,} row{'s' if taken.bad > 1 else ''} left out, the first at {taken.first}"
     if taken.blank:
-        yield f"{taken.blank:,} blank lines"
+        yield f"{taken.blank:,} blank line{'s' if taken.blank > 1 else ''}"

@@ -16,5 +16,5 @@ class Request:
     arrival_s: float
     input_tokens: int
     output_tokens: int  # 0 where the trace doesn't say
-    blocks: "NDArray[np.int32]"  # of the prompt, head first; numbered from 0 in the order in which they first appear
+    blocks: "NDArray[np.int32]"  # of the prompt, head first; numbered from 0
     session: int | None  # numbered from 0

@@ -1,6 +1,5 @@
 """One request as its file has it: ids of any kind, time in the file's unit."""
 
-import math
 from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -8,6 +7,7 @@ from typing import Any, NamedTuple
 from kvcalc.errors import UserError, shown
 
 LONGEST = 2**31 - 1  # tokens of a request; columns hold 32 bits
+FARTHEST = 1e21  # nanoseconds since 1970 are below 1e19
 NUMBERS = (int, float)  # and not True, which is an int to isinstance
 SESSIONS = (int, str, type(None))
 
@@ -50,7 +50,7 @@ def row(
         raise Unreadable("no list of block ids")
     if type(session) not in SESSIONS:
         raise Unreadable(f"{shown(session)} is not a session")
-    if arrival is not None and not (type(arrival) in NUMBERS and math.isfinite(arrival)):
+    if arrival is not None and not (type(arrival) in NUMBERS and -FARTHEST < arrival < FARTHEST):
         raise Unreadable(f"{shown(arrival)} is not a time")
     return Row(arrival, tokens, output, _packed(blocks), session, block_tokens)
 

@@ -128,4 +128,4 @@ def test_a_sample_says_its_share_and_bounds(synthetic):
     assert answer.trace.sampled == 0.2
     assert all(point.bound > 0 for point in answer.points)
     assert abs(answer.ceiling.block_rate - 77_953 / 121_877) < answer.ceiling.bound
-    assert "A sample of 20.00% of the distinct blocks" in "".join(each.text for each in answer.assumptions)
+    assert "A sample of 20 % of the distinct blocks" in "".join(each.text for each in answer.assumptions)

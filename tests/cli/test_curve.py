@@ -68,6 +68,13 @@ def test_sizes_are_given_in_bytes(run, excerpt):
     assert (hbm["tier_bytes"], dram["tier_bytes"]) == (100_000_000_000, 1_000_000_000_000)
 
 
+def test_a_model_without_feed_forward_fields_needs_its_rate_and_hbm(run, refused, excerpt):
+    asked = "curve", excerpt, "--model", "hunyuan-a13b"
+    assert "give a measured rate with --prefill RATE" in refused(*asked)
+    assert "give HBM for KV with --hbm" in refused(*asked, "--prefill", "20000")
+    assert run(*asked, "--prefill", "20000", "--hbm", "400GB").code == 0
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -100,7 +107,7 @@ def test_token_counts_are_refused_until_reuse_is_assumed(refused, run, data):
 
 def test_a_wrong_block_size_is_doubted_on_the_page(run, excerpt):
     out = run("curve", excerpt, "--block-size", "16").out
-    assert "blocks of 16 tokens fit 0% of the prompts; blocks of 512 would fit 100%" in out
+    assert "blocks of 16 tokens fit 0 % of the prompts; blocks of 512 would fit 100 %" in out
 
 
 def test_seconds_in_milliseconds_are_doubted_on_the_page(run, tmp_path):

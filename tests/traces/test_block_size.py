@@ -29,7 +29,7 @@ def test_another_size_is_found_where_the_usual_one_does_not_fit():
 def test_a_wrong_size_that_is_asked_for_is_used_and_doubted():
     found = block_size(*prompts(512, True), 512, None, 16)
     assert found.tokens == 16
-    assert found.notes == ("blocks of 16 tokens fit 0% of the prompts; blocks of 512 would fit 100%",)
+    assert found.notes == ("blocks of 16 tokens fit 0 % of the prompts; blocks of 512 would fit 100 %",)
 
 
 def test_lengths_that_fit_nothing_are_refused():

@@ -48,5 +48,6 @@ def test_sessions_are_laid_on_one_clock_as_asked(trace_of):
 
 
 def test_that_they_have_no_common_clock_is_said(trace_of):
-    (note,) = trace_of(session(request(0, [1])), session(request(0, [1]))).notes
-    assert "--arrival stagger=60s" in note
+    ids, clock = trace_of(session(request(0, [1])), session(request(0, [1]))).notes
+    assert "what sessions share (tools, system prompt) can't be seen" in ids
+    assert "--arrival stagger=60s" in clock
