@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kvcalc.traces.clock import Unit
-from kvcalc.traces.row import Row, row
+from kvcalc.traces.row import Row, row, session_name
 
 
 class Bailian:
@@ -26,7 +26,7 @@ class Bailian:
 
     def rows(self, found: Mapping[str, Any]) -> Sequence[Row]:
         """The request of a row; its session is the chat that it began with. Raises Unreadable."""
-        chat, parent = found.get("chat_id"), found.get("parent_chat_id")
+        chat, parent = (session_name(found.get(key)) for key in ("chat_id", "parent_chat_id"))
         root = chat if parent in (None, -1) else self._roots.get(parent, parent)
         self._roots[chat] = root
         lengths = found.get("input_length"), found.get("output_length")

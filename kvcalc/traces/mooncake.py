@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kvcalc.traces.clock import Unit
-from kvcalc.traces.row import Row, Unreadable, row
+from kvcalc.traces.row import Row, Unreadable, row, session_name
 
 
 class Mooncake:
@@ -34,8 +34,11 @@ class Mooncake:
         if ids is None and "schema" in found:
             return ()
         if arrival is None or session is not None:
-            arrival = self._arrival(found, session)
-        lengths = get("input_length") or get("input_tokens"), get("output_length") or get("output_tokens")
+            arrival = self._arrival(found, session_name(session))
+        lengths = (
+            found["input_length"] if "input_length" in found else get("input_tokens"),
+            found["output_length"] if "output_length" in found else get("output_tokens"),
+        )
         return (row(arrival, lengths, ids, session, _block_tokens(found) if "block_tokens" in found else None),)
 
     def _state(self, stated: object) -> None:

@@ -33,7 +33,9 @@ class RagPulse:
             self._learn(found)
             return ()
         parts = found.get("hash_ids")
-        if not isinstance(parts, dict) or not set(parts) <= set(COMPONENTS):
+        if not isinstance(parts, dict) or any(
+            name not in COMPONENTS or not isinstance(ids, list | None) for name, ids in parts.items()
+        ):
             raise Unreadable(f"hash_ids are not lists under {', '.join(COMPONENTS)}")
         ids = [each for name in COMPONENTS for each in parts.get(name) or ()]
         lengths = found.get("input_length"), found.get("output_length")
@@ -41,8 +43,8 @@ class RagPulse:
         return (made._replace(block_tokens=self._tokens(ids, made.input_tokens)),)
 
     def _learn(self, found: Mapping[str, Any]) -> None:
-        (number,) = (value for key, value in found.items() if key != "token_length")
-        if type(number) is not int or type(found["token_length"]) is not int:
+        number, *more = (value for key, value in found.items() if key != "token_length")
+        if more or type(number) is not int or type(found["token_length"]) is not int:
             raise Unreadable("a length is not an id and a token_length")
         self._lengths[number] = found["token_length"]
 

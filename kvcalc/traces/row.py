@@ -40,7 +40,7 @@ def row(
 ) -> Row:
     """Check the fields; `lengths` are input and output tokens. Raises Unreadable."""
     tokens, output = lengths
-    if type(tokens) is not int or not 0 < tokens <= LONGEST:
+    if type(tokens) is not int or not 0 <= tokens <= LONGEST:
         raise Unreadable(f"{shown(tokens)} is not a count of input tokens")
     if output is None:
         output = 0
@@ -48,11 +48,17 @@ def row(
         raise Unreadable(f"{shown(output)} is not a count of output tokens")
     if type(blocks) is not list:
         raise Unreadable("no list of block ids")
-    if type(session) not in SESSIONS:
-        raise Unreadable(f"{shown(session)} is not a session")
+    session_name(session)
     if arrival is not None and not (type(arrival) in NUMBERS and -FARTHEST < arrival < FARTHEST):
         raise Unreadable(f"{shown(arrival)} is not a time")
     return Row(arrival, tokens, output, _packed(blocks), session, block_tokens)
+
+
+def session_name(value: object) -> Any:
+    """A session's name, if it can be one. Raises Unreadable."""
+    if type(value) not in SESSIONS:
+        raise Unreadable(f"{shown(value)} is not a session")
+    return value
 
 
 def _packed(blocks: list[Any]) -> "array[int] | list[int | str]":

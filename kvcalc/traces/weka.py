@@ -27,6 +27,8 @@ class Weka:
     def rows(self, found: Mapping[str, Any]) -> Sequence[Row]:
         """The requests of a session and of its sub-agents. Raises Unreadable."""
         stated, scope = found.get("block_size"), found.get("hash_id_scope", "local")
+        if stated is None:
+            stated = self.block_size or self.usual_block_size
         if type(stated) is not int or stated < 1 or (self.block_size and stated != self.block_size):
             raise Unreadable(f"block_size {stated!r} is not that of the sessions before")
         if scope not in ("local", "global") or (self._sessions and (scope == "local") != self.local_ids):

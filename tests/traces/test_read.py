@@ -1,11 +1,16 @@
 """Files to columns: formats found, rows that can't be used left out and counted, other files refused in one line."""
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kvcalc.errors import UserError
 from kvcalc.traces.read import read
+from kvcalc.traces.reader import Reading
 
 AZURE = ("TIMESTAMP,ContextTokens,GeneratedTokens", "2023-11-16 18:17:03.9799600,4808,10")
 WEKA = {
@@ -162,7 +167,7 @@ def test_other_things_are_no_ids(trace_of, row, ids):
 
 @pytest.mark.parametrize(
     "field",
-    [{"input_length": "5"}, {"input_length": 0}, {"output_length": -1}, {"timestamp": "x"}, {"timestamp": 10**400}],
+    [{"input_length": "5"}, {"input_length": -1}, {"output_length": -1}, {"timestamp": "x"}, {"timestamp": 10**400}],
 )
 def test_a_row_with_a_wrong_field_is_left_out(trace_of, row, field):
     trace = trace_of(row(0), row(1), row(2) | field)
@@ -194,6 +199,31 @@ def test_progress_ends_at_the_size_of_the_file(tmp_path, row):
     size = (tmp_path / "t.jsonl").stat().st_size
     assert seen[-1] == (size, size)
     assert len(seen) > 2
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=5,
+)
+MOONCAKE = {"timestamp": 1, "input_length": 600, "output_length": 2, "hash_ids": [1, 2], "session_id": "a", "delay": 3}
+
+
+@given(data=st.data())
+def test_whatever_stands_in_a_field_is_read_or_left_out(data):
+    """Any JSON in any field of any format, in a file with two good rows."""
+    good = data.draw(st.sampled_from([MOONCAKE, BAILIAN, WEKA, RAGPULSE]))
+    found = dict(good)
+    target = found
+    if "requests" in found and data.draw(st.booleans()):
+        target = dict(found["requests"][0])
+        found["requests"] = [target]
+    key = data.draw(st.sampled_from([*target, "block_size", "block_tokens", "token_length", "schema"]))
+    target[key] = data.draw(JSON)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "0_trace.jsonl"
+        path.write_text("\n".join(map(json.dumps, [good, good, found])))
+        assert len(read(path, Reading(block_size=64)).order) in (2, 3)
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch, tmp_path):
