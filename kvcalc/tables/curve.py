@@ -87,7 +87,7 @@ def _points(answer: CurveAnswer) -> Table:
             *((Cell(size, point.capacity_bytes),) if sized else ()),
             Cell(_rate(point.token_rate), point.token_rate),
             Cell(_rate(point.block_rate), point.block_rate),
-            *((Cell(f"± {_rate(point.bound)}", point.bound),) if sampled else ()),
+            *((Cell(f"± {100 * point.bound:.1f}", point.bound),) if sampled else ()),
             Cell(_rate(point.full_block_rate), point.full_block_rate),
             Cell(_rate(point.warm_token_rate), point.warm_token_rate),
             Cell(_work(point.work), point.work),
