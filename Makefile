@@ -20,6 +20,7 @@ test:
 
 benchmark:
 	$(PYTHON) benchmarks/start.py
+	$(PYTHON) benchmarks/curve.py
 
 schemas:
 	$(PYTHON) scripts/write_schemas.py

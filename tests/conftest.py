@@ -85,3 +85,9 @@ def script() -> Iterator[Callable[[str], ModuleType]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))
         yield load
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of traces."""
+    return ROOT / "tests" / "data" / "traces"

@@ -10,6 +10,8 @@ import pytest
 import kvcalc
 from kvcalc import Options
 from kvcalc.answers import flips
+from kvcalc.answers.curve import curve
+from kvcalc.answers.placement import Placing
 from kvcalc.cli.main import main
 from kvcalc.render import json as renderer
 
@@ -53,6 +55,14 @@ def test_output_page_names_every_key_of_the_json():
     results = [kvcalc.margin("llama3-70b", "h100-pcie5", 20_000, Options(**options)) for options in asked]
     found = keys(json.loads(renderer.render(results)))
     assert {"fetch_s", "kv_bytes", "schema_version", "arithmetic", "knob", "checked"} <= found
+    assert {key for key in found if f"`{key}`" not in text} == set()
+
+
+def test_output_page_names_every_key_of_a_curve(data):
+    text = (DOCS / "output.md").read_text(encoding="utf-8")
+    placing = Placing(kvcalc.load_model("llama3-70b"), kvcalc.load_hardware("h100-pcie5"), Options())
+    found = keys(json.loads(renderer.render([curve(data / "mooncake_arxiv_first20.jsonl", placing)])))
+    assert {"token_rate", "reach_tokens", "notes"} <= found
     assert {key for key in found if f"`{key}`" not in text} == set()
 
 

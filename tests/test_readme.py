@@ -98,8 +98,9 @@ def differences(page: Path, folder: Path) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """An empty folder with the node file that the README tells its reader to write: a copy, under another name."""
+    """A folder with the node file that the README tells its reader to write: a copy, under another name; and tests/."""
     shutil.copy(places.shipped() / "hardware_profiles" / "nodes" / "h200-pcie5.yaml", tmp_path / "my-node.yaml")
+    (tmp_path / "tests").symlink_to(README.parent / "tests")
     return tmp_path
 
 

@@ -11,6 +11,7 @@ from kvcalc.answers.margin_result import Margin, best
 from kvcalc.answers.options import Options
 from kvcalc.cli.options import FormatOption, OutputOption, by_tier, read
 from kvcalc.cli.options import latency as read_latency
+from kvcalc.cli.options import prefill as read_prefill
 from kvcalc.errors import UserError, shown
 from kvcalc.physics import formats
 from kvcalc.physics.crossover import BEST_FIRST
@@ -78,7 +79,7 @@ def margin(
         weights=weights,
         tp=tp,
         engine=engine,
-        prefill=_prefill(prefill),
+        prefill=read_prefill(prefill),
         tiers=tuple(tier or ()),
         bandwidth=by_tier(bandwidth or [], "--bandwidth", "50GB/s", units.rate),
         latency=by_tier(latency or [], "--latency", "100us", read_latency),
@@ -108,12 +109,6 @@ def _results(model: Model, hardware: list[str], tokens: int, options: Options) -
     for node, error in refused.items():
         typer.echo(f"kvcalc: left out {node}: {error}", err=True)
     return results
-
-
-def _prefill(text: str | None) -> Literal["profile", "model", "textbook"] | float | None:
-    if text is None or text in ("profile", "model", "textbook"):
-        return text  # type: ignore[return-value]
-    return read("--prefill", text, units.token_rate)
 
 
 def _links(text: str | None) -> int | Literal["all"] | None:

@@ -50,3 +50,10 @@ def by_tier(given: list[str], option: str, example: str, reads: Callable[[str], 
 def latency(text: str) -> float:
     """Seconds; a zero needs no unit."""
     return 0.0 if text.strip() == "0" else units.seconds(text)
+
+
+def prefill(text: str | None) -> Literal["profile", "model", "textbook"] | float | None:
+    """How recompute time is found: by name, or tokens a second."""
+    if text is None or text in ("profile", "model", "textbook"):
+        return text  # type: ignore[return-value]
+    return read("--prefill", text, units.token_rate)

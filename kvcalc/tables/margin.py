@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from kvcalc import units
 from kvcalc.answers.margin_result import Alternative, Assumption, Margin, PathAnswer, RecomputeTime, best
 from kvcalc.physics.crossover import BEST_FIRST
-from kvcalc.profiles.sources import Source
-from kvcalc.tables import changes, explain, flat, words
+from kvcalc.tables import changes, explain, flat, sources, words
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
 READING = (
@@ -27,7 +26,7 @@ def page(results: Sequence[Margin], steps: bool = False) -> Page:
         *_warnings(results),
         *(changes.table(result, words.on(result, results)) for result in results),
         *(Lines(f"Arithmetic{words.on(result, results)}", explain.lines(result)) for result in results if steps),
-        *_assumptions(results),
+        *sources.blocks(_assumptions(results)),
     ]
     title = f"{first.model_title}, {units.count(first.tokens)} tokens: fetch or recompute?"
     return Page(title, "" if several else _summary(first), tuple(blocks), lambda: flat.table(results))
@@ -222,21 +221,9 @@ def _warnings(results: Sequence[Margin]) -> Iterator[Lines]:
     yield from _lines("Warnings", [f"{nodes}{line}" for line, nodes in words.apart(results, said)])
 
 
-def _assumptions(results: Sequence[Margin]) -> Iterator[Lines]:
+def _assumptions(results: Sequence[Margin]) -> list[Assumption]:
     said: dict[Assumption, list[str]] = {}
     for result in results:
         for each in dict.fromkeys(result.assumptions):
             said.setdefault(each, []).append(result.hardware)
-    sources = dict.fromkeys(_source(source) for each in said for source in each.sources)
-    names = {source: f"S{number}" for number, source in enumerate(sources, 1)}
-    texts = []
-    for each, nodes in words.apart(results, said):
-        cited = ", ".join(dict.fromkeys(names[_source(source)] for source in each.sources))
-        texts.append(f"{nodes}{each.text} [{cited}]" if cited else f"{nodes}{each.text}")
-    yield Lines("Assumptions", tuple(texts), numbered=True)
-    yield Lines("Sources", tuple(f"{name} {source}" for source, name in names.items()))
-
-
-def _source(source: Source) -> str:
-    checked = f", {source.checked}" if source.checked else ""
-    return f"{source.basis}{checked}: {source.title}; {source.address}"
+    return [Assumption(nodes + each.text, each.sources) for each, nodes in words.apart(results, said)]

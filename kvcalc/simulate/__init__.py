@@ -1,0 +1,1 @@
+"""What a trace does to a cache."""

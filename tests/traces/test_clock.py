@@ -1,0 +1,56 @@
+"""Units of time, found by the rate that they would give."""
+
+import numpy as np
+import pytest
+
+from kvcalc.errors import UserError
+from kvcalc.traces import clock
+from kvcalc.traces.clock import Arrival
+
+
+def test_seconds_that_would_be_milliseconds_are_read_as_seconds():
+    """Mooncake's conversation trace has 12,031 requests in 3,537 s; its seconds as milliseconds give 3,400 a second."""
+    unit, (note,) = clock.unit(np.linspace(0, 3537, 12_031), "ms", None)
+    assert unit == "s"
+    assert note == (
+        "read as milliseconds its times give 3.4e+03 requests/s, so they were read as seconds; --time-unit ms overrides"
+    )
+
+
+def test_nanoseconds_since_1970_are_found():
+    times = 1_753_780_607_550_317_897 + np.linspace(0, 3537e9, 12_031)
+    assert clock.unit(times, "ms", None)[0] in ("us", "ns")
+
+
+def test_a_likely_rate_is_left_alone():
+    assert clock.unit(np.linspace(0, 3_537_000, 12_031), "ms", None) == ("ms", ())
+    assert clock.unit(np.linspace(0, 604_603, 7_106), "s", None) == ("s", ())
+
+
+def test_what_is_asked_for_is_done_and_the_doubt_is_said():
+    unit, (note,) = clock.unit(np.linspace(0, 3537, 12_031), "ms", "ms")
+    assert unit == "ms"
+    assert "--time-unit s would give 3.4" in note
+
+
+def test_few_requests_have_no_rate():
+    assert clock.unit(np.array([0.0, 1e-6]), "ms", None) == ("ms", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("recorded", Arrival()),
+        ("stagger=60s", Arrival("stagger", every_s=60)),
+        ("stagger=500 ms", Arrival("stagger", every_s=0.5)),
+        ("concurrency=8", Arrival("concurrency", sessions=8)),
+    ],
+)
+def test_arrival_is_read_from_text(text, expected):
+    assert clock.arrival(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "stagger", "concurrency=0", "concurrency=-1", "poisson=3", "stagger=5"])
+def test_other_arrivals_are_refused(text):
+    with pytest.raises(UserError):
+        clock.arrival(text)
