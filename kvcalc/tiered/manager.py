@@ -69,8 +69,9 @@ class BlockManager:
         if not self._has_room(blocks, len(keys) - len(blocks)):
             return None
         lease = self._lease(keys, blocks)
+        for block in blocks:
+            self._place.hold(block)  # all of them, before anything makes room for one
         for index, block in enumerate(blocks):
-            self._place.hold(block)
             if GPU in block.copies:
                 lease.slots[index] = block.copies[GPU]
                 self._place.write_through(block)

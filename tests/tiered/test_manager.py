@@ -159,6 +159,18 @@ def test_a_promoted_block_keeps_its_lower_slot_in_an_inclusive_hierarchy(store: 
     assert manager.directory["x"].copies == {GPU: 0, CPU: 0}
 
 
+def test_a_request_makes_no_room_by_what_it_found_itself(store: Store):
+    """abc's only copy is the one block below, and a, found too, would be written through in its place."""
+    manager = tiers(3, 1, store=store, staging=0, inclusive=True)
+    serve(manager, store, keys("abc"))
+    given_up = manager.acquire(["z"])
+    settle(manager, store)
+    assert given_up is not None
+    manager.release(given_up)
+    assert manager.address("abc") == Address(CPU, 0)
+    assert serve(manager, store, keys("abc")) == 3
+
+
 def test_a_referenced_block_is_no_victim(store: Store):
     manager = full(store)
     held = manager.acquire(["y"])
