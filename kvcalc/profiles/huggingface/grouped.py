@@ -1,0 +1,273 @@
+"""Layers that keep keys and values: of all tokens, of a window, of a chunk, or those of an earlier layer."""
+
+from dataclasses import dataclass
+
+from kvcalc.errors import UserError
+from kvcalc.profiles.huggingface import kinds
+from kvcalc.profiles.huggingface.entries import ABSENT, Entries
+
+State = dict[str, object]  # a layer group of the profile without its number of layers
+Layers = list[list[State]]  # what each layer keeps
+
+KV_HEADS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "num_attention_groups", "num_query_groups")
+KV_HEADS += ("multi_query_group_num",)
+
+
+@dataclass(frozen=True)
+class Widths:
+    """Heads and their widths."""
+
+    heads: int
+    kv_heads: int
+    key: int
+    value: int
+
+    def state(self, kind: str) -> State:
+        """A layer of this kind."""
+        heads = {} if kind == "shared" else {"kv_heads": self.kv_heads}
+        return {"kind": kind, "heads": self.heads, **heads, "key_width": self.key, "value_width": self.value}
+
+
+def widths(entries: Entries) -> Widths:
+    """The heads of a layer. Raises UserError for KV heads that don't divide the query heads."""
+    heads = entries.heads()
+    kv_heads = entries.maybe(*KV_HEADS) or heads  # absent or null: multi-head attention
+    key = head_width(entries)
+    return checked(entries, Widths(heads, kv_heads, key, entries.maybe("v_head_dim") or key))
+
+
+def checked(entries: Entries, found: Widths) -> Widths:
+    """The same. Raises UserError for KV heads that don't divide the query heads."""
+    if found.heads % found.kv_heads:
+        raise UserError(f"{entries.where}: {found.kv_heads} KV heads don't divide {found.heads} query heads")
+    return found
+
+
+def head_width(entries: Entries) -> int:
+    """head_dim, which need not be hidden / heads; absent, null and 0 mean hidden / heads."""
+    found = entries.maybe("head_dim", "attention_head_dim", "hidden_size_per_head", "kv_channels", least=0)
+    if found:
+        return found
+    hidden, heads = entries.hidden(), entries.heads()
+    if hidden % heads:
+        raise UserError(f"{entries.where}: hidden width {hidden} does not divide by {heads} heads; give head_dim")
+    return hidden // heads
+
+
+def full(entries: Entries) -> Layers:
+    """Every layer keeps all tokens."""
+    found = widths(entries)
+    return [[_of(kinds.FULL, found, entries)] for _ in range(entries.layers())]
+
+
+@dataclass(frozen=True)
+class Windowed:
+    """Layers of which some slide, by the file's list or by the rule of the class; called with the entries."""
+
+    rule: kinds.Rule
+    listed: bool = True  # the class has layer_types
+
+    def __call__(self, entries: Entries) -> Layers:
+        """What each layer keeps."""
+        count = entries.layers()
+        allowed = (kinds.FULL, kinds.SLIDING)
+        found = kinds.listed(entries, allowed, count) if self.listed else None
+        if found is None:
+            found = self.rule(entries, count)
+        else:
+            entries.read.update(_RULES)
+        shape = widths(entries)
+        return [[_of(kind, shape, entries)] for kind in found]
+
+
+# What a rule would read where the file has the list that the rule makes.
+_RULES = ("sliding_window_pattern", "_sliding_window_pattern", "use_sliding_window", "max_window_layers")
+_RULES += ("sliding_window", "global_attn_every_n_layers", "prefix_dense_sliding_window_pattern")
+
+
+def _of(kind: str, found: Widths, entries: Entries) -> State:
+    state = found.state(kind)
+    if kind == kinds.SLIDING:
+        state["window"] = width_of_window(entries)
+    if kind == kinds.FULL and entries.flag("attn_output_gate"):
+        state["gated"] = True
+    return state
+
+
+def width_of_window(entries: Entries) -> int:
+    """The window of layers that slide. Raises UserError where the file has none."""
+    found = kinds.window(entries)
+    if found is None:
+        raise UserError(f"{entries.where}: has sliding layers and no sliding_window")
+    return found
+
+
+def chunked(entries: Entries) -> Layers:
+    """Llama 4: chunks of attention_chunk_size tokens, and full layers."""
+    count, shape = entries.layers(), widths(entries)
+    found = kinds.listed(entries, (kinds.FULL, kinds.CHUNKED), count) or kinds.llama4(entries, count)
+    entries.read.update(("no_rope_layers", "no_rope_layer_interval"))
+    chunk = entries.maybe("attention_chunk_size")
+    if chunk is None:  # no chunks at all
+        return [[shape.state(kinds.FULL)] for _ in found]
+    return [[shape.state(kind) | ({"window": chunk} if kind == kinds.CHUNKED else {})] for kind in found]
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Gemma 3n and 4: global layers may have other heads, and the last layers share the KV of earlier ones."""
+
+    rule: kinds.Rule
+    last_full: bool  # Gemma 4's class makes the last layer full, whatever the file says
+
+    def __call__(self, entries: Entries) -> Layers:
+        """What each layer keeps."""
+        count = entries.layers()
+        found = kinds.listed(entries, (kinds.FULL, kinds.SLIDING), count) or self.rule(entries, count)
+        if self.last_full:
+            found[-1] = kinds.FULL
+        sharing = entries.or_zero("num_kv_shared_layers")
+        if sharing >= count:
+            raise entries.refuse("num_kv_shared_layers", f"is not below the {count} layers")
+        own = count - sharing
+        if not set(found[own:]) <= set(found[:own]):
+            raise entries.refuse("num_kv_shared_layers", "a layer has none of its kind to share with")
+        return [[_gemma_layer(kind, layer >= own, entries)] for layer, kind in enumerate(found)]
+
+
+def _gemma_layer(kind: str, shares: bool, entries: Entries) -> State:
+    local = widths(entries)
+    shape = _global(entries, local) if kind == kinds.FULL else local
+    window = {"window": width_of_window(entries)} if kind == kinds.SLIDING else {}
+    return shape.state("shared" if shares else kind) | window
+
+
+def _global(entries: Entries, local: Widths) -> Widths:
+    width = entries.maybe("global_head_dim") or local.key
+    # attention_k_eq_v: the weights of K serve as V, and both are kept (vLLM 0.33 gemma4.py)
+    other = entries.maybe("num_global_key_value_heads")
+    kv_heads = other if other and entries.flag("attention_k_eq_v") else local.kv_heads
+    return checked(entries, Widths(local.heads, kv_heads, width, width))
+
+
+def swa(entries: Entries) -> Layers:
+    """MiMo-V2: sliding layers have heads and widths of their own; keys are wider than values."""
+    count, wide = entries.layers(), widths(entries)
+    entries.read.update(("attention_chunk_size", "sliding_window_size"))  # set in the files and not used: vLLM 0.33
+    # model_arch_config_convertor.py takes attention_chunk_size out
+    key = entries.maybe("swa_head_dim") or wide.key
+    narrow = Widths(
+        heads=entries.maybe("swa_num_attention_heads") or wide.heads,
+        kv_heads=entries.maybe("swa_num_key_value_heads") or wide.kv_heads,
+        key=key,
+        value=entries.maybe("swa_v_head_dim") or wide.value,
+    )
+    found = kinds.listed(entries, (kinds.FULL, kinds.SLIDING), count) or kinds.hybrid_pattern(entries, count)
+    entries.read.add("hybrid_layer_pattern")
+    slides = checked(entries, narrow).state(kinds.SLIDING) | {"window": width_of_window(entries)}
+    return [[slides if kind == kinds.SLIDING else wide.state(kinds.FULL)] for kind in found]
+
+
+def falcon(entries: Entries) -> Layers:
+    """Falcon: multi_query has one KV head unless the architecture is the new one, whatever num_kv_heads says."""
+    heads, width = entries.heads(), head_width(entries)
+    given = entries.maybe(*KV_HEADS)
+    single = entries.flag("multi_query") and not entries.flag("new_decoder_architecture")
+    kv_heads = 1 if single else given or heads
+    shape = checked(entries, Widths(heads, kv_heads, width, width))
+    return [[shape.state(kinds.FULL)] for _ in range(entries.layers())]
+
+
+def single_query(entries: Entries) -> Layers:
+    """GPT-BigCode: multi_query has one KV head."""
+    heads, width = entries.heads(), head_width(entries)
+    shape = Widths(heads, 1 if entries.flag("multi_query") else heads, width, width)
+    return [[shape.state(kinds.FULL)] for _ in range(entries.layers())]
+
+
+def multi_group(entries: Entries) -> Layers:
+    """ChatGLM: multi_query_group_num holds with multi_query_attention only."""
+    if entries.raw("multi_query_attention") is ABSENT:
+        raise entries.missing("multi_query_attention")
+    heads, width = entries.heads(), head_width(entries)
+    groups = entries.count("multi_query_group_num") if entries.flag("multi_query_attention") else heads
+    entries.read.add("multi_query_group_num")
+    shape = checked(entries, Widths(heads, groups, width, width))
+    return [[shape.state(kinds.FULL)] for _ in range(entries.layers())]
+
+
+def in_attn_config(entries: Entries) -> Layers:
+    """DBRX and MPT: kv_n_heads lies in attn_config."""
+    inside = entries.within("attn_config")
+    heads = entries.heads()
+    kv_heads = inside.maybe("kv_n_heads") if inside else None
+    if inside and inside.word("attn_type") == "multiquery_attention":
+        kv_heads = 1
+    if inside and inside.or_zero("sliding_window_size") > 1:
+        raise inside.refuse("sliding_window_size", "windows of MPT are not known here; give a profile")
+    width = head_width(entries)
+    shape = checked(entries, Widths(heads, kv_heads or heads, width, width))
+    return [[shape.state(kinds.FULL)] for _ in range(entries.layers())]
+
+
+def hunyuan(entries: Entries) -> Layers:
+    """Hunyuan: cla_share_factor shares KV between layers with use_cla only."""
+    layers = full(entries)
+    factor = entries.maybe("cla_share_factor")
+    if not entries.flag("use_cla"):
+        return layers
+    if not factor:
+        raise entries.missing("cla_share_factor")
+    # The first of each `factor` layers keeps KV, the others read it (Hunyuan-Large, arXiv:2411.02265 section 2.2).
+    own = widths(entries)
+    return [layers[at] if at % factor == 0 else [own.state("shared")] for at in range(len(layers))]
+
+
+def step(entries: Entries) -> Layers:
+    """Step-3.5, 3.7: attention_other_setting has the heads of the sliding layers."""
+    found = Windowed(kinds.all_full)(entries)
+    inside = entries.within("attention_other_setting")
+    if inside is None:
+        return found
+    inside.word("attention_type")
+    other = widths(inside).state(kinds.SLIDING) | {"window": width_of_window(entries)}
+    return [[other if state["kind"] == kinds.SLIDING else state for state in states] for states in found]
+
+
+def laguna(entries: Entries) -> Layers:
+    """Laguna: each layer has query heads of its own, on the same KV heads."""
+    found = Windowed(kinds.all_full)(entries)
+    heads = entries.counts("num_attention_heads_per_layer", least=1)
+    if heads is None:
+        return found
+    if len(heads) != len(found):
+        raise entries.refuse("num_attention_heads_per_layer", f"is not a number for each of {len(found)} layers")
+    shape = widths(entries)
+    for each in set(heads):
+        checked(entries, Widths(each, shape.kv_heads, shape.key, shape.value))
+    return [[state | {"heads": each} for state in states] for states, each in zip(found, heads, strict=True)]
+
+
+def blocks(entries: Entries) -> Layers:
+    """Nemotron-NAS: each block says how many query heads share a KV head, or that it has no attention."""
+    heads, width = entries.heads(), head_width(entries)
+    found = entries.values("block_configs") or []
+    if len(found) != entries.layers():
+        raise entries.refuse("block_configs", f"has {len(found)} blocks for {entries.layers()} layers")
+    entries.read.update(KV_HEADS)
+    return [[_block(Entries({"b": each}, entries.where).within("b"), heads, width)] for each in found]
+
+
+def _block(block: Entries | None, heads: int, width: int) -> State:
+    attention = block.within("attention") if block else None
+    if attention is None:
+        raise UserError("block_configs: a block has no 'attention'")
+    for name in ("num_sink_tokens", "window_length", "sparsify"):
+        if attention.has(name):
+            raise attention.refuse(name, "is not known here; give a profile")
+    if attention.flag("no_op") or attention.flag("replace_with_linear"):
+        return {"kind": "none"}
+    group = attention.count("n_heads_in_group")
+    if heads % group:
+        raise attention.refuse("n_heads_in_group", f"does not divide {heads} query heads")
+    return Widths(heads, heads // group, width, width).state(kinds.FULL)
