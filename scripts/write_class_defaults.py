@@ -13,7 +13,7 @@ from kvcalc import files
 from kvcalc.profiles.huggingface.families import KNOWN
 
 PACKAGE = Path(__file__).resolve().parents[1] / "kvcalc" / "profiles" / "huggingface"
-HEAD = """# The defaults of configuration classes, for entries that a file leaves out; null and lists are left out here too.
+HEAD = """# The defaults of configuration classes, for entries that a file leaves out; nulls and lists have no row.
 # Written by scripts/write_class_defaults.py from transformers {version} (Apache-2.0): facts, not code.
 classes:
 """

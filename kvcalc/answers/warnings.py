@@ -8,8 +8,8 @@ from kvcalc.answers.setting import Setting
 from kvcalc.errors import UserError
 from kvcalc.physics import coefficients, formats, kv, work
 from kvcalc.profiles import catalog
-from kvcalc.profiles.model import Model
 from kvcalc.profiles.hardware import Tier
+from kvcalc.profiles.model import Model
 
 PLACES = {"nvme": "a disk", "store": "a store", "network": "another node"}
 
@@ -42,7 +42,8 @@ def _context(setting: Setting) -> Iterator[str]:
     needed = setting.tokens + setting.options.new
     context = setting.model.context
     if context is not None and needed > context and not longer_namesakes(setting):
-        yield f"{units.count(needed)} tokens are more than the {units.count(context)} that {setting.model.title} is made for"
+        limit = units.count(context)
+        yield f"{units.count(needed)} tokens are more than the {limit} that {setting.model.title} is made for"
 
 
 def _memory(setting: Setting) -> Iterator[str]:

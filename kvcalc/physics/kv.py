@@ -41,7 +41,7 @@ def held(group: LayerGroup, tokens: int) -> int:
 
 
 def token_bytes(group: LayerGroup, kv: str) -> int:
-    """Bytes that the group keeps for one held token (or one pooled key), all layers together; `kv` is a stored format."""
+    """Bytes that the group keeps for one held token or pooled key, all layers together; `kv` is a stored format."""
     match group:
         case Full() | Sliding() | Chunked() | Cross():
             element = formats.FORMATS[kv]

@@ -207,7 +207,9 @@ class Model(Profile):
     vocabulary: Count | None = None  # without it the parameters can't be counted
     tied: Switch = False  # one matrix serves as embedding and as LM head
     checkpoint: Checkpoint = "bf16"
-    kv_cache: Literal["fp8", "nvfp4", "int8"] | None = None  # what the checkpoint wants; the model's own dtype without it
+    kv_cache: Literal["fp8", "nvfp4", "int8"] | None = (
+        None  # what the checkpoint wants; the model's own dtype without it
+    )
     same_geometry: tuple[Word, ...] = ()  # profiles with the same layers, for a longer context say
     groups: Annotated[tuple[LayerGroup, ...], NotEmpty()]
     mtp: tuple[LayerGroup, ...] = ()  # draft layers, which keep KV only with speculative decoding on

@@ -20,7 +20,9 @@ def kv_cache(outer: Entries, inner: Entries, quant: Mapping[str, object] | None)
         found.add(_scheme(entries))
     found.discard(None)
     if len(found) > 1:
-        raise UserError(f"{outer.where}: the KV cache is {' and '.join(sorted(map(str, found)))} by the files; they disagree")
+        raise UserError(
+            f"{outer.where}: the KV cache is {' and '.join(sorted(map(str, found)))} by the files; they disagree"
+        )
     return found.pop() if found else None
 
 
@@ -94,6 +96,6 @@ def _compressed(inside: Entries) -> str:
         text = str(each.get("format") or inside.document.get("format")) if isinstance(each, Mapping) else ""
         kind = (weights.get("num_bits"), weights.get("type")) if isinstance(weights, Mapping) else None
         four = "mxfp4" if "mxfp4" in text else "nvfp4"
-        known = {(8, "float"): "fp8", (4, "float"): four, (8, "int"): "int8", (4, "int"): "int4"}
+        known: dict[object, str] = {(8, "float"): "fp8", (4, "float"): four, (8, "int"): "int8", (4, "int"): "int4"}
         found.add(known.get(kind, "mixed") if kind else "mixed")
     return found.pop() if len(found) == 1 else "mixed"

@@ -1,4 +1,4 @@
-"""Encoder-decoder models: the decoder's own keys and values, and those of the encoder's output, constant for a request."""
+"""Encoder-decoder models: the decoder's own keys and values, and those of the encoder's output."""
 
 from kvcalc.errors import UserError
 from kvcalc.profiles.huggingface.entries import Entries

@@ -1,4 +1,4 @@
-"""Layers that predict further tokens (MTP): they keep KV of their own once speculative decoding is on, and not before."""
+"""Layers that predict further tokens (MTP): they keep KV of their own where speculative decoding is on."""
 
 from kvcalc.profiles.huggingface import compressed, hybrids, kinds
 from kvcalc.profiles.huggingface.entries import Entries
@@ -18,9 +18,13 @@ def layers(entries: Entries, outer: Entries, main: Layers) -> Layers:
     attention = [states for states in main if any(_keeps_tokens(state) for state in states)]
     if not attention:
         return []
-    widest = next((states for states in reversed(attention) if any(_full(each) for each in states)), attention[-1])
-    states = [state for state in widest if _keeps_tokens(state)]
-    return [states] * (count * _blocks(entries))
+    listed = entries.document.get("layer_types")
+    if isinstance(listed, list) and len(listed) == len(main) + count:  # those of the drafts stand at the end
+        return [attention[listed.index(each)] for each in listed[len(main) :] if each in listed[: len(main)]]
+    widest = max(reversed(attention), key=lambda states: (any(_full(each) for each in states), len(states)))
+    if any(_slides(state) for states in attention for state in states):
+        entries.assumed.append(f"{count} draft layers (MTP) are counted without a window: the file doesn't say")
+    return [[state for state in widest if _keeps_tokens(state)]] * (count * _blocks(entries))
 
 
 def _count(entries: Entries) -> int:
@@ -51,6 +55,10 @@ def kinds_of(entries: Entries) -> list[str] | None:
 
 def _keeps_tokens(state: State) -> bool:
     return state["kind"] in ("full", "sliding", "chunked", "latent", "indexer")
+
+
+def _slides(state: State) -> bool:
+    return state["kind"] in ("sliding", "chunked")
 
 
 def _full(state: State) -> bool:

@@ -1,4 +1,4 @@
-"""The entries of a configuration: read by kind, remembered, and taken from the class where transformers leaves them out.
+"""The entries of a configuration: read by kind, remembered, and taken from the class where a file leaves them out.
 
 What is absent and what is null are different things: MistralConfig has a window of 4,096 tokens unless the file says
 null. transformers writes every entry of a configuration but those of nested ones that equal their class's default; so
@@ -15,13 +15,17 @@ ABSENT = object()
 FACTS = "_facts_from"  # marks facts under the names of Hugging Face, where an absent window means none
 
 # Never taken from the class at the top level of a file: a file without them is no whole configuration.
-SIZES = frozenset(
-    ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size", "max_position_embeddings")
-    + ("intermediate_size", "moe_intermediate_size", "num_experts", "n_routed_experts", "num_local_experts")
-    + ("num_experts_per_tok", "n_shared_experts", "num_shared_experts", "shared_expert_intermediate_size")
-    + ("shared_intermediate_size", "moe_shared_expert_intermediate_size", "dense_intermediate_size", "ffn_dim", "d_ff")
-    + ("d_model", "num_layers", "num_heads", "n_layer", "n_head", "n_embd", "n_layers", "n_heads", "top_k_experts")
-)
+SIZES = frozenset((
+    "hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size", "max_position_embeddings",
+    "intermediate_size", "moe_intermediate_size", "num_experts", "n_routed_experts", "num_local_experts",
+    "num_experts_per_tok", "n_shared_experts", "num_shared_experts", "shared_expert_intermediate_size",
+    "shared_intermediate_size", "moe_shared_expert_intermediate_size", "dense_intermediate_size", "ffn_dim", "d_ff",
+    "d_model", "num_layers", "num_heads", "n_layer", "n_head", "n_embd", "n_layers", "n_heads", "top_k_experts",
+))  # fmt: skip
+
+
+def _as_json(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class Entries:
@@ -64,7 +68,7 @@ class Entries:
             if name == "sliding_window" and FACTS in self.document:
                 continue
             if value is not None and (self.nested or name not in SIZES):
-                said = f"{name} is not in the file: {shown(value)}, the default of {self.defaults['class']}"
+                said = f"{name} is not in the file: {_as_json(value)}, the default of {self.defaults['class']}"
                 if said not in self.assumed:
                     self.assumed.append(said)
                 return value

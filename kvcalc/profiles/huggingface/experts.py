@@ -9,18 +9,23 @@ from kvcalc.profiles.huggingface.entries import MOST_LAYERS, Entries
 Block = dict[str, object]  # a feed-forward block of the profile without its number of layers
 
 EXPERTS = ("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts")
-TOP_K = ("num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_topk", "moe_top_k", "top_k_experts")
-TOP_K += ("moe_k",)
+TOP_K = (
+    "num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_topk", "moe_top_k", "top_k_experts",
+    "moe_k",
+)  # fmt: skip
 EXPERT_WIDTH = ("moe_intermediate_size",)
 SHARED_COUNT = ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert")
-SHARED_WIDTH = ("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "share_expert_dim")
-SHARED_WIDTH += ("shared_intermediate_size",)
+SHARED_WIDTH = (
+    "shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "share_expert_dim",
+    "shared_intermediate_size",
+)  # fmt: skip
 LATENT_WIDTH = ("moe_latent_size", "routed_expert_hidden_size")
 DENSE_WIDTH = ("intermediate_size", "ffn_dim", "d_ff", "n_inner", "ffn_hidden_size", "decoder_ffn_dim")
-WHERE = ("mlp_layer_types", "moe_layer_freq", "moe_layers_enum", "mlp_only_layers", "decoder_sparse_step")
-WHERE += ("interleave_moe_layer_step", "moe_layers", "first_k_dense_replace", "num_dense_layers")
-WHERE += ("expert_layer_period", "expert_layer_offset", "moe_layer_start_index", "moe_layer_end_index")
-WHERE += ("moe_layer_interval",)
+WHERE = (
+    "mlp_layer_types", "moe_layer_freq", "moe_layers_enum", "mlp_only_layers", "decoder_sparse_step",
+    "interleave_moe_layer_step", "moe_layers", "first_k_dense_replace", "num_dense_layers", "expert_layer_period",
+    "expert_layer_offset", "moe_layer_start_index", "moe_layer_end_index", "moe_layer_interval",
+)  # fmt: skip
 ALL = (*EXPERTS, *TOP_K, *EXPERT_WIDTH, *SHARED_COUNT, *SHARED_WIDTH, *LATENT_WIDTH, *WHERE)
 
 
@@ -121,7 +126,7 @@ def _by_number(entries: Entries, layers: int) -> list[bool]:
     return [first <= layer <= end and (layer + 1) % step == 0 for layer in range(layers)]
 
 
-def nemotron(entries: Entries, layers: int) -> list[Block] | None:
+def nemotron(entries: Entries, _: int) -> list[Block] | None:
     """Nemotron-H: only some of the blocks are feed-forward ones, without gates."""
     shape = Shape(gated=False)
     entries.read.update(ALL)
@@ -133,7 +138,7 @@ def nemotron(entries: Entries, layers: int) -> list[Block] | None:
     return None if None in made else [each for each in made if each]
 
 
-def nemotron_nas(entries: Entries, layers: int) -> list[Block] | None:
+def nemotron_nas(entries: Entries, _: int) -> list[Block] | None:
     """Nemotron-NAS: int(2 x ffn_mult x hidden / 3), rounded up to 256 (vLLM 0.33.0 models/nemotron_nas.py)."""
     found: list[Block] = []
     for each in entries.values("block_configs") or []:
@@ -191,7 +196,7 @@ def gemma4(entries: Entries, layers: int) -> list[Block] | None:
     return None if block is None else [block] * layers
 
 
-def unknown(entries: Entries, layers: int) -> list[Block] | None:
+def unknown(entries: Entries, _: int) -> list[Block] | None:
     """Classes whose weights this count doesn't know."""
     entries.read.update((*ALL, *DENSE_WIDTH))
     return None

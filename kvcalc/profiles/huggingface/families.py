@@ -6,7 +6,7 @@ What is not in this table is refused. A class of transformers 5.24.0 or vLLM 0.3
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kvcalc.profiles.huggingface import compressed, crossed, experts, grouped, hybrids, kinds, latent
+from kvcalc.profiles.huggingface import compressed, crossed, experts, grouped, heads, hybrids, kinds, latent
 from kvcalc.profiles.huggingface.entries import Entries
 from kvcalc.profiles.huggingface.experts import Block, Shape
 from kvcalc.profiles.huggingface.grouped import Layers, Sharing, Windowed
@@ -44,9 +44,9 @@ FIRST_OF_4 = Family(Windowed(kinds.every(4, first=True)), GATED)
 UNUSED = Family(Windowed(kinds.unused), GATED)
 GATED_DELTA = Family(hybrids.gated_delta, GATED)
 KIMI_DELTA = Family(hybrids.kimi_delta, GATED)
-FALCON = Family(grouped.falcon, FOUR)
-CHATGLM = Family(grouped.multi_group, GATED)
-HUNYUAN = Family(grouped.hunyuan, GATED)
+FALCON = Family(heads.falcon, FOUR)
+CHATGLM = Family(heads.multi_group, GATED)
+HUNYUAN = Family(heads.hunyuan, GATED)
 ENCODED = Family(crossed.bart, experts.unknown)
 T5 = Family(crossed.t5, experts.unknown)
 V4 = Family(compressed.layers, GATED)
@@ -56,18 +56,18 @@ MAMBA1 = Family(hybrids.mamba1, lambda *_: [])
 
 _ROWS: dict[str, Family] = {
     # keys and values of all tokens, gated feed-forward blocks
-    "llama Yi yi aquila internlm internlm2 internlm3 baichuan orion xverse seed_oss glm glm4 hyperclovax iquestcoder": FULL,
+    "llama Yi yi aquila internlm internlm2 internlm3 baichuan orion xverse seed_oss glm glm4 hyperclovax": FULL,
     "stablelm stablelm_epoch granite cohere olmo olmo2 minicpm gemma helium ernie4_5 exaone ernie4_5_moe": FULL,
     "glm4_moe glm4v_moe_text glm4v_text bailing_moe hy_v3 deepseek qwen3_vl_text qwen3_vl_moe_text": FULL,
-    "qwen3_omni_moe_text ernie4_5_vl_moe_text": FULL,
+    "qwen3_omni_moe_text ernie4_5_vl_moe_text iquestcoder": FULL,
     "olmoe granitemoe granitemoeshared": Family(grouped.full, GRANITE),
-    "dbrx": Family(grouped.in_attn_config, experts.dbrx),
-    "mpt": Family(grouped.in_attn_config, experts.mpt),
+    "dbrx": Family(heads.in_attn_config, experts.dbrx),
+    "mpt": Family(heads.in_attn_config, experts.mpt),
     "qwen": Family(grouped.full, experts.unknown),
-    "gpt_bigcode": Family(grouped.single_query, FOUR),
+    "gpt_bigcode": Family(heads.single_query, FOUR),
     "chatglm": CHATGLM,
     "hunyuan hunyuan_v1_dense": HUNYUAN,
-    "hunyuan_v1_moe hunyuan_moe": Family(grouped.hunyuan, Shape(expert=("moe_intermediate_size", "intermediate_size"))),
+    "hunyuan_v1_moe hunyuan_moe": Family(heads.hunyuan, Shape(expert=("moe_intermediate_size", "intermediate_size"))),
     # the same, with two matrices
     "opt gpt_neox phi persimmon nemotron xglm biogpt arcee apertus": FULL_PLAIN,
     "gptj gpt2 bloom codegen falcon_lg": FULL_FOUR,
@@ -86,14 +86,14 @@ _ROWS: dict[str, Family] = {
     "cwm granite_swa": FIRST_OF_4,
     "exaone4 exaone_moe": Family(Windowed(kinds.pattern), GATED),
     "afmoe": Family(Windowed(kinds.every(4, "global_attn_every_n_layers")), GATED),
-    "step3p5 step3p7 step3p5_text step3p7_text": Family(grouped.step, GATED),
-    "laguna": Family(grouped.laguna, GATED),
+    "step3p5 step3p7 step3p5_text step3p7_text": Family(heads.step, GATED),
+    "laguna": Family(heads.laguna, GATED),
     "mimo_v2_flash mimo_v2": Family(grouped.swa, GATED),
     "gemma3n_text": Family(Sharing(kinds.every(5), last_full=False), experts.unknown),
     "gemma4_text": Family(Sharing(kinds.every(6), last_full=True), experts.gemma4),
     "llama4_text": Family(grouped.chunked, LLAMA4),
     "step3_text": Family(grouped.full, experts.unknown),  # queries through share_q_dim elements: not counted here
-    "nemotron-nas": Family(grouped.blocks, experts.nemotron_nas),
+    "nemotron-nas": Family(heads.blocks, experts.nemotron_nas),
     # one latent vector
     "deepseek_v2 deepseek_v3 kimi_k2 glm4_moe_lite mistral4 sarvam_mla pangu_ultra_moe axk1": LATENT,
     "deepseek_v32 glm_moe_dsa": SPARSE,

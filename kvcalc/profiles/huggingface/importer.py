@@ -13,22 +13,26 @@ from kvcalc.profiles.huggingface.grouped import State
 Document = dict[str, object]  # of a model profile, as YAML holds it
 
 KINDS = ("full", "latent", "indexer", "sliding", "chunked", "compressed", "recurrent", "cross", "shared", "none")
-CONTEXT = ("max_position_embeddings", "n_positions", "max_position_embedding", "max_seq_len", "seq_length")
-CONTEXT += ("max_sequence_length", "max_target_positions")
+CONTEXT = (
+    "max_position_embeddings", "n_positions", "max_position_embedding", "max_seq_len", "seq_length",
+    "max_sequence_length", "max_target_positions",
+)  # fmt: skip
 
 # Entries that change what is kept. One that is set and was not read has a meaning that isn't known here.
 TELLING = (
-    "sliding_window sliding_window_size window_size attention_chunk_size layer_types layers_block_type "
-    "hybrid_override_pattern hybrid_layer_pattern hybrid_layer_ids attn_type_list linear_attn_config compress_ratios "
-    "indexer_types index_topk index_head_dim kv_lora_rank sparse_attention_config num_kv_shared_layers use_cla "
-    "attn_layer_period attn_layer_indices full_attention_interval sliding_window_pattern _sliding_window_pattern "
-    "full_attn_idxs block_configs global_head_dim num_global_key_value_heads swa_num_key_value_heads swa_head_dim "
-    "ssm_state_size mamba_d_state state_size linear_num_value_heads conv_L_cache cross_attention_layers "
-    "is_encoder_decoder add_cross_attention param_sink_number layer_group_size num_attention_heads_per_layer "
-    "v_head_dim attention_types attention_other_setting per_layer_config attn_config multi_query "
-    "multi_query_attention new_decoder_architecture num_experts n_routed_experts num_local_experts moe_num_experts "
-    "use_sliding_window dual_chunk_attention_config rswa_window"
-).split()
+    "sliding_window", "sliding_window_size", "window_size", "attention_chunk_size", "layer_types",
+    "layers_block_type", "hybrid_override_pattern", "hybrid_layer_pattern", "hybrid_layer_ids", "attn_type_list",
+    "linear_attn_config", "compress_ratios", "indexer_types", "index_topk", "index_head_dim", "kv_lora_rank",
+    "sparse_attention_config", "num_kv_shared_layers", "use_cla", "attn_layer_period", "attn_layer_indices",
+    "full_attention_interval", "sliding_window_pattern", "_sliding_window_pattern", "full_attn_idxs",
+    "block_configs", "global_head_dim", "num_global_key_value_heads", "swa_num_key_value_heads", "swa_head_dim",
+    "ssm_state_size", "mamba_d_state", "state_size", "linear_num_value_heads", "conv_L_cache",
+    "cross_attention_layers", "is_encoder_decoder", "add_cross_attention", "param_sink_number", "layer_group_size",
+    "num_attention_heads_per_layer", "v_head_dim", "attention_types", "attention_other_setting", "per_layer_config",
+    "attn_config", "multi_query", "multi_query_attention", "new_decoder_architecture", "num_experts",
+    "n_routed_experts", "num_local_experts", "moe_num_experts", "use_sliding_window", "dual_chunk_attention_config",
+    "rswa_window",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -164,7 +168,7 @@ def _refuse_unread(entries: Entries) -> None:
             continue
         known = entries.document.get("model_type")
         raise UserError(
-            f"{entries.where}: {name}: {shown(value)} changes what is kept, and {shown(known)} is not known to have it; "
+            f"{entries.where}: {name}: {shown(value)} changes what is kept, and {shown(known)} isn't known to have it; "
             "write a profile (docs/models.md)"
         )
 
@@ -173,4 +177,3 @@ def _source(label: Label) -> Document:
     title = label.source or f"config.json of {label.huggingface or label.title}"
     found: Document = {"title": title, "address": label.address, "basis": "config", "checked": label.checked}
     return found | ({"note": label.note} if label.note else {})
-

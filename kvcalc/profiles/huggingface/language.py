@@ -69,7 +69,9 @@ def _nested_type(nested: dict[str, object], outer: str | None, where: str) -> st
     if name is None or name == "":
         name = _WITHIN.get(outer or "") or (f"{outer}_text" if f"{outer}_text" in KNOWN else None)
     if not isinstance(name, str):
-        raise UserError(f"{where}: model_type {shown(outer)} has a text model whose kind it doesn't name; {_saw(nested)}")
+        raise UserError(
+            f"{where}: model_type {shown(outer)} has a text model whose kind it doesn't name; {_saw(nested)}"
+        )
     name = _NAMED_ALIKE.get(name, name)
     if name in ENCODER_DECODER:
         raise UserError(f"{where}: an encoder-decoder model inside {shown(outer)} is not known here; write a profile")
@@ -85,7 +87,9 @@ def _architecture(outer: Entries) -> str | None:
     if not isinstance(name, str):
         raise outer.refuse("architectures", "is not a list of names")
     if _NO_GENERATION.search(name) or _BARE.search(name):
-        raise UserError(f"{outer.where}: {name} generates no text (an embedding, a classifier or vision model): no KV cache")
+        raise UserError(
+            f"{outer.where}: {name} generates no text (an embedding, a classifier or vision model): no KV cache"
+        )
     if _DRAFTS.search(name):
         raise UserError(f"{outer.where}: {name} is a draft model for speculative decoding; give the main model's file")
     return name
@@ -134,7 +138,9 @@ def _family(kind: str, entries: Entries) -> Family:
 
 def _unknown(entries: Entries, name: str | None, architecture: str | None) -> UserError:
     if name and name.startswith(_ENCODERS):
-        return UserError(f"{entries.where}: model type {shown(name)} is an encoder or a vision model: it has no KV cache")
+        return UserError(
+            f"{entries.where}: model type {shown(name)} is an encoder or a vision model: it has no KV cache"
+        )
     what = f"model type {shown(name)}" if name else "a file without model_type"
     also = f" ({architecture})" if architecture else ""
     return UserError(f"{entries.where}: {what}{also} is not known here; {_saw(entries.document)}; write a profile")

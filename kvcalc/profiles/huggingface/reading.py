@@ -84,7 +84,7 @@ def parsed(found: str, where: str) -> dict[str, object]:
 
 
 def _what(document: object) -> str:
-    return {list: "a list", str: "a text"}.get(type(document), "a single value")
+    return "a list" if isinstance(document, list) else "a single value"
 
 
 def _once(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:

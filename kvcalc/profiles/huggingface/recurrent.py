@@ -1,4 +1,4 @@
-"""Layers that keep a state of constant size: Mamba, gated delta net, Kimi delta attention, lightning, short convolution.
+"""Layers that keep a state of constant size: Mamba, delta nets, lightning attention, short convolutions.
 
 Shapes as in vLLM 0.33.0 `model_executor/layers/mamba/mamba_utils.py`; the state's own dtype decides twofold.
 """
