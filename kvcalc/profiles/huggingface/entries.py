@@ -7,9 +7,10 @@ sizes are taken from the class in nested configurations only, rules (windows, pa
 
 from collections.abc import Mapping
 
+from kvcalc import units
 from kvcalc.errors import UserError, shown
 
-LARGEST = 10**9  # no width, count or window of a model is larger
+LARGEST = units.LARGEST_COUNT // 1000  # no width, count or window of a model is larger
 MOST_LAYERS = 10_000
 ABSENT = object()
 FACTS = "_facts_from"  # marks facts under the names of Hugging Face, where an absent window means none
