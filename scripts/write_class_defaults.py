@@ -18,7 +18,7 @@ HEAD = """# The defaults of configuration classes, for entries that a file leave
 classes:
 """
 # Never what an engine falls back to: a file whose class is right has them.
-LEFT_OUT = {"model_type", "architectures", "dtype", "is_encoder_decoder", "add_cross_attention", "index_kpool"}
+LEFT_OUT = {"model_type", "architectures", "dtype", "is_encoder_decoder", "add_cross_attention"}
 
 
 def names() -> set[str]:

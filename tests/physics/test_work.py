@@ -52,8 +52,8 @@ def test_an_index_counts_in_the_layers_that_have_one():
 
 
 @pytest.mark.parametrize("name", sorted(set(NOMINAL) - WITH_VISION))
-def test_the_parameters_of_other_models_are_within_three_percent_of_their_names(name: str):
-    assert work.parameters(catalog.model(name)).total / 1e9 == pytest.approx(TRUTH[name]["nominal_b"], rel=0.03)
+def test_the_parameters_of_other_models_are_within_four_percent_of_their_names(name: str):
+    assert work.parameters(catalog.model(name)).total / 1e9 == pytest.approx(TRUTH[name]["nominal_b"], rel=0.04)
 
 
 @pytest.mark.parametrize("name", sorted(WITH_VISION))
@@ -71,7 +71,9 @@ def test_every_model_with_blocks_is_held_to_a_known_total():
 def test_a_model_without_feed_forward_fields_is_refused_with_the_way_out(name: str):
     model = catalog.model(name)
     for count in (work.parameters, work.shape):
-        with pytest.raises(UserError, match=f"'{re.escape(name)}' has no feed-forward fields.*; give a measured rate with --pre"):
+        with pytest.raises(
+            UserError, match=f"'{re.escape(name)}' has no feed-forward fields.*; give a measured rate with --pre"
+        ):
             count(model)
 
 

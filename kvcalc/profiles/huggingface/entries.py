@@ -174,4 +174,4 @@ class Entries:
 
     def heads(self) -> int:
         """Query heads of a layer."""
-        return self.count("num_attention_heads", "n_head", "n_heads", "num_heads")
+        return self.count("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads")

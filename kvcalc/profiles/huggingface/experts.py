@@ -43,7 +43,7 @@ class Shape:
     def __call__(self, entries: Entries, layers: int) -> list[Block] | None:
         """The block of each layer, or None."""
         entries.read.update((*ALL, *self.expert, *self.shared))
-        sparse = where(entries, layers) if _one(entries, *EXPERTS) else [False] * layers
+        sparse = where(entries, layers) if (_one(entries, *EXPERTS) or 0) > 1 else [False] * layers
         blocks = {each: self._block(entries, each) for each in set(sparse)}
         return None if None in blocks.values() else [blocks[each] or {} for each in sparse]
 

@@ -59,7 +59,7 @@ _ROWS: dict[str, Family] = {
     "llama Yi yi aquila internlm internlm2 internlm3 baichuan orion xverse seed_oss glm glm4 hyperclovax": FULL,
     "stablelm stablelm_epoch granite cohere olmo olmo2 minicpm gemma helium ernie4_5 exaone ernie4_5_moe": FULL,
     "glm4_moe glm4v_moe_text glm4v_text bailing_moe hy_v3 deepseek qwen3_vl_text qwen3_vl_moe_text": FULL,
-    "qwen3_omni_moe_text ernie4_5_vl_moe_text iquestcoder": FULL,
+    "qwen3_omni_moe_text ernie4_5_vl_moe_text iquestcoder bailing_moe_v2": FULL,
     "olmoe granitemoe granitemoeshared": Family(grouped.full, GRANITE),
     "dbrx": Family(heads.in_attn_config, experts.dbrx),
     "mpt": Family(heads.in_attn_config, experts.mpt),

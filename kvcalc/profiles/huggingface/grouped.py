@@ -34,8 +34,8 @@ def widths(entries: Entries) -> Widths:
     """The heads of a layer. Raises UserError for KV heads that don't divide the query heads."""
     heads = entries.heads()
     kv_heads = entries.maybe(*KV_HEADS) or heads  # absent or null: multi-head attention
-    key = head_width(entries)
-    return checked(entries, Widths(heads, kv_heads, key, entries.maybe("v_head_dim") or key))
+    width = head_width(entries)
+    return checked(entries, Widths(heads, kv_heads, width, width))
 
 
 def checked(entries: Entries, found: Widths) -> Widths:
@@ -147,6 +147,10 @@ def _gemma_layer(kind: str, shares: bool, entries: Entries) -> State:
 
 
 def _global(entries: Entries, local: Widths) -> Widths:
+    overridden = _overridden(entries)
+    if overridden is not None:
+        width, kv_heads = overridden.maybe("head_dim") or local.key, overridden.maybe(*KV_HEADS) or local.kv_heads
+        return checked(entries, Widths(local.heads, kv_heads, width, width))
     width = entries.maybe("global_head_dim") or local.key
     # attention_k_eq_v: the weights of K serve as V, and both are kept (vLLM 0.33 gemma4.py)
     other = entries.maybe("num_global_key_value_heads")
@@ -154,9 +158,23 @@ def _global(entries: Entries, local: Widths) -> Widths:
     return checked(entries, Widths(local.heads, kv_heads, width, width))
 
 
+def _overridden(entries: Entries) -> Entries | None:
+    """What transformers 5 writes instead: the same other widths for each of the full layers, by number."""
+    inside = entries.within("per_layer_config")
+    if inside is None:
+        return None
+    found = [inside.within(name) for name in inside.document]
+    full = [at for at, kind in enumerate(entries.values("layer_types") or []) if kind == "full_attention"]
+    numbers = [int(name) for name in inside.document if name.isdecimal()]
+    if None in found or sorted(numbers) != full or len({str(each.document) for each in found if each}) > 1:
+        raise entries.refuse("per_layer_config", "is not one and the same for each full layer")
+    return found[0] if found else None
+
+
 def swa(entries: Entries) -> Layers:
     """MiMo-V2: sliding layers have heads and widths of their own; keys are wider than values."""
-    count, wide = entries.layers(), widths(entries)
+    count, same = entries.layers(), widths(entries)
+    wide = Widths(same.heads, same.kv_heads, same.key, entries.maybe("v_head_dim") or same.value)
     entries.read.update(("attention_chunk_size", "sliding_window_size"))  # set in the files and not used: vLLM 0.33
     # model_arch_config_convertor.py takes attention_chunk_size out
     key = entries.maybe("swa_head_dim") or wide.key
@@ -168,5 +186,5 @@ def swa(entries: Entries) -> Layers:
     )
     found = kinds.listed(entries, (kinds.FULL, kinds.SLIDING), count) or kinds.hybrid_pattern(entries, count)
     entries.read.add("hybrid_layer_pattern")
-    slides = checked(entries, narrow).state(kinds.SLIDING) | {"window": width_of_window(entries)}
+    slides = checked(entries, narrow).state(kinds.SLIDING) | {"window": entries.count("sliding_window")}
     return [[slides if kind == kinds.SLIDING else wide.state(kinds.FULL)] for kind in found]

@@ -61,6 +61,9 @@ def in_attn_config(entries: Entries) -> Layers:
 
 def hunyuan(entries: Entries) -> Layers:
     """Hunyuan: cla_share_factor shares KV between layers with use_cla only."""
+    if entries.flag("use_mla"):
+        raise entries.refuse("use_mla", "latent attention of this class is not known here; write a profile")
+    entries.read.update(("kv_lora_rank", "v_head_dim"))  # in the files, for use_mla
     layers = full(entries)
     factor = entries.maybe("cla_share_factor")
     if not entries.flag("use_cla"):
@@ -86,6 +89,7 @@ def step(entries: Entries) -> Layers:
 def laguna(entries: Entries) -> Layers:
     """Laguna: each layer has query heads of its own, on the same KV heads."""
     found = Windowed(kinds.all_full)(entries)
+    entries.read.add("sliding_window")
     heads = entries.counts("num_attention_heads_per_layer", least=1)
     if heads is None:
         return found

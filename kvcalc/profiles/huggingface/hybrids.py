@@ -159,14 +159,17 @@ def kimi_delta(entries: Entries) -> Layers:
     count = entries.layers()
     inside = entries.within("linear_attn_config")
     found = kinds.listed(entries, _BOTH, count)
-    if inside is None or (found is None and not inside.has("kda_layers", "full_attn_layers")):
+    if inside is not None:
+        shape = inside.count("num_heads"), inside.count("head_dim"), inside.count("short_conv_kernel_size")
+        found = found or _by_number(inside, count)
+    elif found is not None:  # as transformers 5 writes it
+        names = ("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim")
+        shape = entries.count(names[0]), entries.count(names[1]), entries.count(names[2])
+    else:
         raise entries.missing("linear_attn_config")
-    heads, width = inside.count("num_heads"), inside.count("head_dim")
-    kernel = inside.count("short_conv_kernel_size")
-    found = found or _by_number(inside, count)
     return _layers(found, {
         kinds.FULL: lambda: [latent.state(entries)],
-        kinds.LINEAR: lambda: [recurrent.kimi_delta(entries, heads, width, kernel)],
+        kinds.LINEAR: lambda: [recurrent.kimi_delta(entries, *shape)],
     })  # fmt: skip
 
 

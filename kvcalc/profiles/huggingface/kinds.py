@@ -145,4 +145,4 @@ def llama4(entries: Entries, layers: int) -> list[str]:
 
 def window(entries: Entries) -> int | None:
     """The window of sliding layers, or None."""
-    return entries.maybe("sliding_window")
+    return entries.maybe("sliding_window", "sliding_window_size", "window_size")

@@ -90,12 +90,30 @@ def indexed_keys(entries: Entries) -> Layers:
     count, shape = entries.layers(), checked(entries, widths(entries))
     full = shape.state(kinds.FULL)
     inside = entries.within("sparse_attention_config")
-    entries.read.add("layer_types")
-    if inside is None or not inside.flag("use_sparse_attention"):
+    if inside is None:
+        return _by_word(entries, full, count)
+    if not inside.flag("use_sparse_attention"):
         return [[full] for _ in range(count)]
     chosen = inside.counts("sparse_attention_freq")
     if chosen is None or len(chosen) != count or not set(chosen) <= {0, 1}:
         raise inside.refuse("sparse_attention_freq", f"is not a 0 or 1 for each of {count} layers")
-    key: State = {"kind": "indexer", "heads": inside.count("sparse_num_index_heads")}
-    key |= {"width": inside.count("sparse_index_dim"), "query_rank": entries.hidden(), "stored": "as-kv"}
+    key = _key(entries, inside.count("sparse_num_index_heads"), inside.count("sparse_index_dim"))
     return [[full, key] if each else [full] for each in chosen]
+
+
+def _by_word(entries: Entries, full: State, count: int) -> Layers:
+    """The same, as transformers 5 writes it."""
+    listed = entries.values("layer_types")
+    if listed is None:
+        raise entries.missing("sparse_attention_config")
+    if len(listed) != count or not all(each in ("full_attention", "minimax_m3_sparse") for each in listed):
+        raise entries.refuse(
+            "layer_types", f"is not 'full_attention' or 'minimax_m3_sparse' for each of {count} layers"
+        )
+    key = _key(entries, entries.count("index_n_heads"), entries.count("index_head_dim"))
+    return [[full, key] if each == "minimax_m3_sparse" else [full] for each in listed]
+
+
+def _key(entries: Entries, heads: int, width: int) -> State:
+    shape: State = {"width": width, "query_rank": entries.hidden(), "stored": "as-kv"}
+    return {"kind": "indexer", "heads": heads} | shape
