@@ -13,7 +13,7 @@ def whisper(entries: Entries) -> Layers:
 def bart(entries: Entries) -> Layers:
     """BART, mBART, Pegasus, Marian, M2M-100, BlenderBot: the encoder sees as many tokens as the file's limit."""
     tokens = entries.count("max_position_embeddings")
-    entries.assumed.append(f"cross attention is counted for {tokens:,} tokens of the encoder, the most it takes")
+    entries.assume(f"cross attention is counted for {tokens:,} tokens of the encoder, the most it takes")
     return _both(entries, _decoder(entries), tokens)
 
 
@@ -31,7 +31,7 @@ def t5(entries: Entries) -> Layers:
     tokens = entries.maybe("n_positions")
     if tokens is None:
         raise UserError(f"{entries.where}: n_positions is missing: how many tokens the encoder sees isn't known")
-    entries.assumed.append(f"cross attention is counted for {tokens:,} tokens of the encoder")
+    entries.assume(f"cross attention is counted for {tokens:,} tokens of the encoder")
     return _both(entries, Widths(heads, heads, width, width), tokens)
 
 

@@ -23,7 +23,7 @@ def layers(entries: Entries, outer: Entries, main: Layers) -> Layers:
         return [attention[listed.index(each)] for each in listed[len(main) :] if each in listed[: len(main)]]
     widest = max(reversed(attention), key=lambda states: (any(_full(each) for each in states), len(states)))
     if any(_slides(state) for states in attention for state in states):
-        entries.assumed.append(f"{count} draft layers (MTP) are counted without a window: the file doesn't say")
+        entries.assume(f"{count} draft layers (MTP) are counted without a window: the file doesn't say")
     return [[state for state in widest if _keeps_tokens(state)]] * (count * _blocks(entries))
 
 

@@ -1,8 +1,7 @@
 """The entries of a configuration: read by kind, remembered, and taken from the class where a file leaves them out.
 
 What is absent and what is null are different things: MistralConfig has a window of 4,096 tokens unless the file says
-null. transformers writes every entry of a configuration but those of nested ones that equal their class's default; so
-sizes are taken from the class in nested configurations only, rules (windows, patterns, widths of heads) in all.
+null. transformers writes every entry of a configuration but those of nested ones that equal their class's default.
 """
 
 from collections.abc import Mapping
@@ -15,13 +14,13 @@ MOST_LAYERS = 10_000
 ABSENT = object()
 FACTS = "_facts_from"  # marks facts under the names of Hugging Face, where an absent window means none
 
-# Never taken from the class at the top level of a file: a file without them is no whole configuration.
-SIZES = frozenset((
-    "hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size", "max_position_embeddings",
-    "intermediate_size", "moe_intermediate_size", "num_experts", "n_routed_experts", "num_local_experts",
-    "num_experts_per_tok", "n_shared_experts", "num_shared_experts", "shared_expert_intermediate_size",
-    "shared_intermediate_size", "moe_shared_expert_intermediate_size", "dense_intermediate_size", "ffn_dim", "d_ff",
-    "d_model", "num_layers", "num_heads", "n_layer", "n_head", "n_embd", "n_layers", "n_heads", "top_k_experts",
+# Rules of a class, which hold for a whole file too; sizes are taken from the class in nested configurations only.
+RULES = frozenset((
+    "num_key_value_heads", "num_kv_heads", "head_dim", "sliding_window", "use_sliding_window", "max_window_layers",
+    "sliding_window_pattern", "global_attn_every_n_layers", "no_rope_layer_interval", "tie_word_embeddings",
+    "multi_query", "new_decoder_architecture", "mamba_ssm_cache_dtype", "mamba_expand", "mamba_d_conv", "conv_kernel",
+    "expand", "linear_conv_kernel_dim", "short_conv_kernel_size", "conv_L_cache", "use_mla", "decoder_sparse_step",
+    "block_auto_adjust_ff_dim", "block_multiple_of", "mamba_dt_rank", "time_step_rank", "attn_output_gate",
 ))  # fmt: skip
 
 
@@ -68,12 +67,20 @@ class Entries:
             value = self.defaults.get(name)
             if name == "sliding_window" and FACTS in self.document:
                 continue
-            if value is not None and (self.nested or name not in SIZES):
-                said = f"{name} is not in the file: {_as_json(value)}, the default of {self.defaults['class']}"
-                if said not in self.assumed:
-                    self.assumed.append(said)
+            if value is not None and (self.nested or name in RULES):
+                self.assume(f"{name} is not in the file: {_as_json(value)}, the default of {self.defaults['class']}")
                 return value
         return ABSENT
+
+    def assume(self, line: str) -> None:
+        """Remember what was not in the file, once."""
+        if line not in self.assumed:
+            self.assumed.append(line)
+
+    @property
+    def class_name(self) -> str:
+        """The class of transformers, else the model type."""
+        return str(self.defaults.get("class") or self.document.get("model_type"))
 
     def has(self, *names: str) -> bool:
         """Does the file itself have one of these, not null?"""

@@ -89,8 +89,8 @@ _ROWS: dict[str, Family] = {
     "step3p5 step3p7 step3p5_text step3p7_text": Family(heads.step, GATED),
     "laguna": Family(heads.laguna, GATED),
     "mimo_v2_flash mimo_v2": Family(grouped.swa, GATED),
-    "gemma3n_text": Family(Sharing(kinds.every(5), last_full=False), experts.unknown),
-    "gemma4_text": Family(Sharing(kinds.every(6), last_full=True), experts.gemma4),
+    "gemma3n_text": Family(Sharing(kinds.every(5), global_heads=False), experts.unknown),
+    "gemma4_text": Family(Sharing(kinds.every(6), global_heads=True), experts.gemma4),
     "llama4_text": Family(grouped.chunked, LLAMA4),
     "step3_text": Family(grouped.full, experts.unknown),  # queries through share_q_dim elements: not counted here
     "nemotron-nas": Family(heads.blocks, experts.nemotron_nas),

@@ -33,7 +33,10 @@ class Widths:
 def widths(entries: Entries) -> Widths:
     """The heads of a layer. Raises UserError for KV heads that don't divide the query heads."""
     heads = entries.heads()
-    kv_heads = entries.maybe(*KV_HEADS) or heads  # absent or null: multi-head attention
+    kv_heads = entries.maybe(*KV_HEADS)
+    if kv_heads is None:
+        entries.assume(f"no KV heads in the file: as many as query heads, {heads}")
+        kv_heads = heads
     width = head_width(entries)
     return checked(entries, Widths(heads, kv_heads, width, width))
 
@@ -53,6 +56,7 @@ def head_width(entries: Entries) -> int:
     hidden, heads = entries.hidden(), entries.heads()
     if hidden % heads:
         raise UserError(f"{entries.where}: hidden width {hidden} does not divide by {heads} heads; give head_dim")
+    entries.assume(f"no head_dim in the file: {hidden} / {heads} = {hidden // heads}")
     return hidden // heads
 
 
@@ -75,7 +79,7 @@ class Windowed:
         allowed = (kinds.FULL, kinds.SLIDING)
         found = kinds.listed(entries, allowed, count) if self.listed else None
         if found is None:
-            found = self.rule(entries, count)
+            found = kinds.by_rule(entries, self.rule(entries, count))
         else:
             entries.read.update(_RULES)
         shape = widths(entries)
@@ -109,7 +113,8 @@ def width_of_window(entries: Entries) -> int:
 def chunked(entries: Entries) -> Layers:
     """Llama 4: chunks of attention_chunk_size tokens, and full layers."""
     count, shape = entries.layers(), widths(entries)
-    found = kinds.listed(entries, (kinds.FULL, kinds.CHUNKED), count) or kinds.llama4(entries, count)
+    found = kinds.listed(entries, (kinds.FULL, kinds.CHUNKED), count)
+    found = found or kinds.by_rule(entries, kinds.llama4(entries, count))
     entries.read.update(("no_rope_layers", "no_rope_layer_interval"))
     chunk = entries.maybe("attention_chunk_size")
     if chunk is None:  # no chunks at all
@@ -122,13 +127,14 @@ class Sharing:
     """Gemma 3n and 4: global layers may have other heads, and the last layers share the KV of earlier ones."""
 
     rule: kinds.Rule
-    last_full: bool  # Gemma 4's class makes the last layer full, whatever the file says
+    global_heads: bool  # Gemma 4: full layers have heads of their own, and the class makes the last layer full
 
     def __call__(self, entries: Entries) -> Layers:
         """What each layer keeps."""
         count = entries.layers()
-        found = kinds.listed(entries, (kinds.FULL, kinds.SLIDING), count) or self.rule(entries, count)
-        if self.last_full:
+        found = kinds.listed(entries, (kinds.FULL, kinds.SLIDING), count)
+        found = found or kinds.by_rule(entries, self.rule(entries, count))
+        if self.global_heads:
             found[-1] = kinds.FULL
         sharing = entries.or_zero("num_kv_shared_layers")
         if sharing >= count:
@@ -136,12 +142,12 @@ class Sharing:
         own = count - sharing
         if not set(found[own:]) <= set(found[:own]):
             raise entries.refuse("num_kv_shared_layers", "a layer has none of its kind to share with")
-        return [[_gemma_layer(kind, layer >= own, entries)] for layer, kind in enumerate(found)]
+        local = widths(entries)
+        shapes = {kinds.SLIDING: local, kinds.FULL: _global(entries, local) if self.global_heads else local}
+        return [[_gemma_layer(kind, layer >= own, shapes[kind], entries)] for layer, kind in enumerate(found)]
 
 
-def _gemma_layer(kind: str, shares: bool, entries: Entries) -> State:
-    local = widths(entries)
-    shape = _global(entries, local) if kind == kinds.FULL else local
+def _gemma_layer(kind: str, shares: bool, shape: Widths, entries: Entries) -> State:
     window = {"window": width_of_window(entries)} if kind == kinds.SLIDING else {}
     return shape.state("shared" if shares else kind) | window
 
@@ -151,7 +157,7 @@ def _global(entries: Entries, local: Widths) -> Widths:
     if overridden is not None:
         width, kv_heads = overridden.maybe("head_dim") or local.key, overridden.maybe(*KV_HEADS) or local.kv_heads
         return checked(entries, Widths(local.heads, kv_heads, width, width))
-    width = entries.maybe("global_head_dim") or local.key
+    width = entries.count("global_head_dim")
     # attention_k_eq_v: the weights of K serve as V, and both are kept (vLLM 0.33 gemma4.py)
     other = entries.maybe("num_global_key_value_heads")
     kv_heads = other if other and entries.flag("attention_k_eq_v") else local.kv_heads

@@ -71,9 +71,10 @@ def jamba(entries: Entries) -> Layers:
 
 
 def granite(entries: Entries) -> Layers:
-    """Granite 4: a list of layers; without one all are Mamba-2."""
-    count = entries.layers()
-    found = kinds.listed(entries, _BOTH, count) or [kinds.LINEAR] * count
+    """Granite 4: a list of layers."""
+    found = kinds.listed(entries, _BOTH, entries.layers())
+    if found is None:
+        raise entries.missing("layer_types")
     return _with_mamba2(entries, found)
 
 
@@ -147,7 +148,8 @@ def gated_delta(entries: Entries) -> Layers:
     found = kinds.listed(entries, _BOTH, count)
     period = entries.maybe("full_attention_interval") or 4
     if found is None:
-        found = [kinds.FULL if (layer + 1) % period == 0 else kinds.LINEAR for layer in range(count)]
+        rule = [kinds.FULL if (layer + 1) % period == 0 else kinds.LINEAR for layer in range(count)]
+        found = kinds.by_rule(entries, rule)
     return _layers(found, {
         kinds.FULL: lambda: [grouped.widths(entries).state(kinds.FULL) | {"gated": True}],
         kinds.LINEAR: lambda: [recurrent.gated_delta(entries)],
@@ -188,7 +190,7 @@ def sparse_kimi_delta(entries: Entries) -> Layers:
     chooses = latent.indexers(entries, count) if entries.has("indexer_types", "index_topk_pattern") else [True] * count
     heads, width = entries.count("linear_num_heads"), entries.count("linear_head_dim")
     delta = recurrent.kimi_delta(entries, heads, width, entries.count("linear_conv_kernel_dim"))
-    sparse = latent.state(entries) | {"top_k": entries.count("index_topk")}
+    sparse = latent.state(entries, least_rope=0) | {"top_k": entries.count("index_topk")}
     key = latent.index(entries)
     full = [[sparse, key] if own else [sparse] for own in chooses]
     return [full[at] if kind == kinds.FULL else [delta] for at, kind in enumerate(found)]

@@ -58,6 +58,13 @@ def _kind(entries: Entries, word: object, allowed: tuple[str, ...]) -> str:
     return kind
 
 
+def by_rule(entries: Entries, found: list[str]) -> list[str]:
+    """The kinds that a class's rule gave; where they differ, that is said."""
+    if len(set(found)) > 1:
+        entries.assume(f"the kinds of layers are not listed in the file: by the rule of {entries.class_name}")
+    return found
+
+
 def all_full(_: Entries, layers: int) -> list[str]:
     """No layer forgets."""
     return [FULL] * layers

@@ -66,6 +66,8 @@ def _flat(document: dict[str, object], name: str | None) -> bool:
 
 def _nested_type(nested: dict[str, object], outer: str | None, where: str) -> str:
     name = nested.get("model_type")
+    if not nested:
+        raise UserError(f"{where}: the text model's configuration is empty; is this the whole config.json?")
     if name is None or name == "":
         name = _WITHIN.get(outer or "") or (f"{outer}_text" if f"{outer}_text" in KNOWN else None)
     if not isinstance(name, str):
@@ -104,7 +106,7 @@ def _type(outer: Entries, name: str | None, architecture: str | None) -> str:
     if name not in KNOWN:
         if named is None:
             raise _unknown(outer, name, architecture)
-        outer.assumed.append(f"model_type {shown(name)} is not known; {architecture} is")
+        outer.assume(f"model_type {shown(name)} is not known; {architecture} is")
         return named
     if named and KNOWN[named] is not KNOWN[name] and not _alike(name, architecture or ""):
         raise UserError(f"{outer.where}: model_type {shown(name)} and architecture {shown(architecture)} disagree")

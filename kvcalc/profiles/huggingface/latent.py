@@ -8,7 +8,7 @@ from kvcalc.profiles.huggingface.grouped import KV_HEADS, Layers, State, checked
 _LETTERS = {"F": "full", "S": "shared"}
 
 
-def state(entries: Entries) -> State:
+def state(entries: Entries, least_rope: int = 1) -> State:
     """A latent layer. num_key_value_heads and head_dim are in the files and mean nothing for the cache."""
     entries.read.update((*KV_HEADS, "head_dim", "qk_head_dim"))
     entries.flag("mla_use_nope")  # positions or none: the vector is as wide
@@ -16,7 +16,7 @@ def state(entries: Entries) -> State:
         "kind": "latent",
         "heads": entries.heads(),
         "rank": entries.count("kv_lora_rank"),
-        "rope": _rope(entries),
+        "rope": _rope(entries, least_rope),
         "nope": entries.count("qk_nope_head_dim"),
         "value_width": entries.count("v_head_dim"),
     }
@@ -24,8 +24,8 @@ def state(entries: Entries) -> State:
     return found | ({"query_rank": query} if query else {})
 
 
-def _rope(entries: Entries) -> int:
-    found = entries.maybe("qk_rope_head_dim", least=0)
+def _rope(entries: Entries, least: int) -> int:
+    found = entries.maybe("qk_rope_head_dim", least=least)
     if found is None:
         raise entries.missing("qk_rope_head_dim")
     return found

@@ -28,7 +28,7 @@ def state_bytes(entries: Entries, default: int | None, *names: str) -> int:
     if value is None or value is ABSENT or value == "auto":
         found = default or element_bytes(entries)
         what = "FP32, vLLM's default" if default else "the model's dtype, vLLM's default; SGLang keeps FP32"
-        entries.assumed.append(f"the state's dtype is not in the file: {what}")
+        entries.assume(f"the state's dtype is not in the file: {what}")
         return found
     if not isinstance(value, str) or value not in _BYTES:
         raise UserError(f"{entries.where}: {names[0]}: {shown(value)} is not a dtype known here")
