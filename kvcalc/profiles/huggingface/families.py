@@ -92,7 +92,7 @@ _ROWS: dict[str, Family] = {
     "gemma3n_text": Family(Sharing(kinds.every(5), global_heads=False), experts.unknown),
     "gemma4_text": Family(Sharing(kinds.every(6), global_heads=True), experts.gemma4),
     "llama4_text": Family(grouped.chunked, LLAMA4),
-    "step3_text": Family(grouped.full, experts.unknown),  # queries through share_q_dim elements: not counted here
+    "step3_text": Family(heads.stated, experts.unknown),  # queries through share_q_dim elements: not counted here
     "nemotron-nas": Family(heads.blocks, experts.nemotron_nas),
     # one latent vector
     "deepseek_v2 deepseek_v3 kimi_k2 glm4_moe_lite mistral4 sarvam_mla pangu_ultra_moe axk1": LATENT,

@@ -17,6 +17,13 @@ from kvcalc.profiles.huggingface.grouped import (
 )
 
 
+def stated(entries: Entries) -> Layers:
+    """Step-3: a file without KV heads is not multi-head attention; its class (vLLM's) has one."""
+    if not entries.has(*KV_HEADS):
+        raise entries.missing("num_attention_groups")
+    return full(entries)
+
+
 def falcon(entries: Entries) -> Layers:
     """Falcon: multi_query has one KV head unless the architecture is the new one, whatever num_kv_heads says."""
     heads, width = entries.heads(), head_width(entries)

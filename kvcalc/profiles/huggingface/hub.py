@@ -6,7 +6,7 @@ from pathlib import Path
 from kvcalc.errors import UserError, shown
 from kvcalc.profiles.huggingface.reading import CONFIG, QUANT
 
-_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
 def fetch(name: str) -> tuple[Path, Path | None]:

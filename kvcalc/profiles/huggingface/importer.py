@@ -73,6 +73,7 @@ def document(config: dict[str, object], label: Label, given: Given, where: str =
     `where` names the file in messages.
     """
     family, inner, outer = language.find(config, where)
+    _refuse_encoder(inner)
     layers = family.layers(inner)
     blocks = family.feed_forward(inner, len(layers))
     found: Document = {"name": label.name, "title": label.title}
@@ -159,6 +160,14 @@ def _parameters(given: Given) -> Document:
         raise UserError(f"--active-params {active:,} is more than --params {total:,}")
     found: Document = {"total_parameters": total} if total else {}
     return found | ({"active_parameters": active or total} if active or total else {})
+
+
+def _refuse_encoder(entries: Entries) -> None:
+    """An embedding model of a decoder's type looks ahead: it keeps nothing. Gemma 4's "vision" is a decoder."""
+    if entries.raw("use_bidirectional_attention") in (True, "all"):
+        raise entries.refuse("use_bidirectional_attention", "an encoder has no KV cache")
+    if entries.document.get("is_causal") is False:
+        raise entries.refuse("is_causal", "an encoder has no KV cache")
 
 
 def _refuse_unread(entries: Entries) -> None:

@@ -24,7 +24,7 @@ _NO_GENERATION = re.compile(
     r"For(SequenceClassification|TokenClassification|MaskedLM|QuestionAnswering|ImageClassification|MultipleChoice"
     r"|ProcessRewardModel|RewardModel|Embedding|Retrieval|ImageFeatureExtraction|ObjectDetection|CTC|AudioClassification)"
 )
-_BARE = re.compile(r"^(?!ChatGLM|GLM|Bart|T5|MT5|MBart|.*LMHead|.*Chat).*[a-z0-9]Model$")
+_BARE = re.compile(r"^(?!ChatGLM|GLM|Bart|T5|MT5|MBart|.*LMHead|.*Chat).*[A-Za-z0-9]Model$")
 _DRAFTS = re.compile(r"Eagle|Medusa|MTP|Speculator|DFlash", re.IGNORECASE)
 _ENCODERS = ("bert", "roberta", "electra", "vit", "clip", "siglip", "dinov", "swin", "resnet", "wav2vec", "hubert")
 

@@ -72,7 +72,8 @@ def parsed(found: str, where: str) -> dict[str, object]:
     try:
         document = json.loads(found, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
-        cut = "; is the file cut off?" if error.pos >= len(found.rstrip()) else ""
+        ended = error.pos >= len(found.rstrip()) or error.msg.startswith("Unterminated")
+        cut = "; is the file cut off?" if ended else ""
         raise UserError(f"{where}: line {error.lineno}: is not JSON: {error.msg.lower()}{cut}") from error
     except RecursionError as error:
         raise UserError(f"{where}: is nested too deep for a config.json") from error
