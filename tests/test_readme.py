@@ -98,8 +98,9 @@ def differences(page: Path, folder: Path) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """An empty folder with the node file that the README tells its reader to write: a copy, under another name."""
+    """An empty folder with the node file that the README tells its reader to write, and a model's configuration."""
     shutil.copy(catalog.shipped() / "hardware_profiles" / "nodes" / "h200-pcie5.yaml", tmp_path / "my-node.yaml")
+    shutil.copy(Path(__file__).parent / "data" / "hf_configs" / "Qwen__Qwen3-32B.json", tmp_path / "config.json")
     return tmp_path
 
 

@@ -44,11 +44,11 @@ def import_(
     found = importer.document(config, label, given, where)
     text = writing.text(found.document)
     model = documents.loads(Model, text, Path(where))
-    for line in (*found.assumed, _counted(model, given)):
-        typer.echo(f"kvcalc: {line}", err=True)
     if output:
         files.write(output, text)
-    else:
+    for line in (*found.assumed, _counted(model, given)):
+        typer.echo(f"kvcalc: {line}", err=True)
+    if not output:
         typer.echo(text, nl=False)
 
 

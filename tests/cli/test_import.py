@@ -1,4 +1,4 @@
-"""`kvcalc models import`: the profile on stdout or in a file, what was assumed on stderr, one line for what is wrong."""
+"""`kvcalc models import`: the profile on stdout or in a file, what was assumed on stderr, one line of refusal."""
 
 import io
 import json
@@ -37,7 +37,7 @@ def test_the_file_that_is_written_is_checked_and_used(run, tmp_path):
     checked = run("models", "check", made)
     assert (checked.code, checked.out) == (0, f"{made}: model 'mine' is well formed, sources: config\n")
     answer = run("margin", "--model", made, "--format", "json").json
-    assert answer[0]["kv_bytes"] == 20_000 * 64 * 8 * 256  # fp8: a byte an element
+    assert answer["kv_bytes"] == 20_000 * 64 * 8 * 256  # fp8: a byte an element
 
 
 def test_the_written_profile_says_where_and_when_it_was_read(run):
@@ -70,7 +70,7 @@ def test_the_kv_format_of_the_checkpoint_is_what_auto_means(run, tmp_path):
     run("models", "import", QWEN, "--output", made["plain"])
     run("models", "import", QWEN, "--hf-quant", quant, "--output", made["quantised"])
     plain, quantised = (
-        run("margin", "--model", each, "--kv-dtype", "auto", "--format", "json").json[0] for each in made.values()
+        run("margin", "--model", each, "--kv-dtype", "auto", "--format", "json").json for each in made.values()
     )
     assert (plain["kv_stored"], quantised["kv_stored"]) == ("bf16", "fp8")
     assert plain["kv_bytes"] == 2 * quantised["kv_bytes"]

@@ -183,3 +183,19 @@ def test_every_layer_has_a_block_or_is_one(name: str):
     for block in model.feed_forward:
         assert (block.experts is None) == (block.top_k is None)
         assert block.experts is None or block.top_k <= block.experts
+
+
+def test_experts_that_work_in_a_narrower_width_have_projections_there_and_back(model_of: ModelOf):
+    """Nemotron 3 Ultra's way. Hidden 4, latent 2: an expert of 7 has 2 x 2 x 7 = 28 weights, of 5 experts 2 active.
+
+    Router 4 x 5 = 20, shared expert of 3: 2 x 4 x 3 = 24, projections 2 x 4 x 2 = 16.
+    """
+    block = {"layers": 1, "width": 7, "experts": 5, "top_k": 2, "shared_width": 3, "latent_width": 2, "gated": False}
+    found = work.parameters(model_of({"kind": "none", "layers": 1}, hidden=4, vocabulary=10, feed_forward=(block,)))
+    assert (found.linear, found.routed, found.experts) == (20 + 24 + 16, 2 * 28, 5 * 28)
+
+
+def test_parameters_without_a_vocabulary_are_not_counted(model_of: ModelOf):
+    model = model_of(FULL, vocabulary=None, feed_forward=({"layers": 2, "width": 7},))
+    with pytest.raises(UserError, match="has no vocabulary, so its parameters can't be counted"):
+        work.parameters(model)

@@ -19,8 +19,9 @@ RULES = frozenset((
     "num_key_value_heads", "num_kv_heads", "head_dim", "sliding_window", "use_sliding_window", "max_window_layers",
     "sliding_window_pattern", "global_attn_every_n_layers", "no_rope_layer_interval", "tie_word_embeddings",
     "multi_query", "new_decoder_architecture", "mamba_ssm_cache_dtype", "mamba_expand", "mamba_d_conv", "conv_kernel",
-    "expand", "linear_conv_kernel_dim", "short_conv_kernel_size", "conv_L_cache", "use_mla", "decoder_sparse_step", "index_kpool",
+    "expand", "linear_conv_kernel_dim", "short_conv_kernel_size", "conv_L_cache", "use_mla", "decoder_sparse_step",
     "block_auto_adjust_ff_dim", "block_multiple_of", "mamba_dt_rank", "time_step_rank", "attn_output_gate",
+    "index_kpool",
 ))  # fmt: skip
 
 

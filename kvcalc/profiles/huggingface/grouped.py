@@ -62,8 +62,8 @@ def head_width(entries: Entries) -> int:
 
 def full(entries: Entries) -> Layers:
     """Every layer keeps all tokens."""
-    found = widths(entries)
-    return [[_of(kinds.FULL, found, entries)] for _ in range(entries.layers())]
+    count, found = entries.layers(), widths(entries)
+    return [[_of(kinds.FULL, found, entries)] for _ in range(count)]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ TRUTH: dict[str, dict[str, Any]] = yaml.safe_load((DATA / "kv_truth.yaml").read_
 CONFIGS = {path.stem: reading.file(path)[0] for path in sorted((DATA / "hf_configs").glob("*.json"))}
 GONE = object()
 ODD = st.one_of(
-    st.sampled_from([GONE, None, 0, -1, True, False, "", "x", "32", [], [1], {}, {"a": 1}, 2.5, float("inf"), float("nan")]),
+    st.sampled_from([GONE, None, 0, -1, True, False, "", "x", "32", [], [1], {}, {"a": 1}, 2.5]),
+    st.sampled_from([float("inf"), float("nan")]),
     st.integers(-(10**30), 10**30),
     st.text(max_size=5),
     st.lists(st.sampled_from(["full_attention", "sliding_attention", "mamba", 1, None, 0]), max_size=70),
@@ -56,9 +57,11 @@ def test_a_changed_entry_gives_a_profile_that_loads_or_one_line(data: st.DataObj
     try:
         found = model(changed(CONFIGS[name], place, data.draw(ODD)))
     except UserError as error:
-        assert "\n" not in str(error)
-        return
-    assert kv.logical(found, 4096, "bf16") > 0
+        said = str(error)
+    else:
+        said = ""
+        assert kv.logical(found, 4096, "bf16") > 0
+    assert "\n" not in said
 
 
 # Entries without which a file is no configuration, and those that decide which kind of state a layer keeps.

@@ -457,7 +457,7 @@ def test_30_a_bare_infinity_is_read_and_a_conflict_marker_is_not(model: ModelOf)
     text = '{"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2,\n'
     found = reading.parsed(text + '"time_step_limit": [0.0, Infinity]}', "config.json")
     assert a_token(model(found)) == 2 * 64 * 2 * 2
-    with pytest.raises(UserError, match="config.json: line 2: has an unresolved git conflict"):
+    with pytest.raises(UserError, match=r"config.json: line 2: has an unresolved git conflict"):
         reading.parsed(text + "<<<<<<< HEAD\n}", "config.json")
 
 
@@ -467,7 +467,7 @@ def test_30_experts_and_dense_blocks_hold_nothing(model: ModelOf, config: Config
     assert kinds_of(model(file)) == {"full": 6, "recurrent": 23, "none": 23}
 
 
-def test_31_the_context_is_not_always_max_position_embeddings(model: ModelOf, config: Config, out: Any):
+def test_31_the_context_is_not_always_max_position_embeddings(model: ModelOf, config: Config):
     assert model(config("CohereForAI/c4ai-command-r-v01")).context == 131_072  # model_max_length
     assert model(config("stepfun-ai/step3")).context == 65_536  # max_position_embedding
     assert model(config("EleutherAI/gpt-j-6b")).context == 2048  # n_positions

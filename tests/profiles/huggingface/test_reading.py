@@ -41,15 +41,15 @@ def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path):
 def test_what_is_no_text_or_too_long_is_refused(tmp_path: Path):
     path = tmp_path / "config.json"
     path.write_bytes(bytes(range(256)))
-    with pytest.raises(UserError, match="is not a text file in UTF-8; give a config.json"):
+    with pytest.raises(UserError, match=r"is not a text file in UTF-8; give a config.json"):
         reading.file(path)
     path.write_bytes(b"{" + b" " * 50_000_000)
-    with pytest.raises(UserError, match="is longer than 4,000,000 bytes, too long for a config.json"):
+    with pytest.raises(UserError, match=r"is longer than 4,000,000 bytes, too long for a config.json"):
         reading.file(path)
 
 
 def test_a_folder_is_read_with_what_lies_beside_and_without_a_configuration_refused(tmp_path: Path):
-    with pytest.raises(UserError, match="has no config.json; give the file itself or a model's folder"):
+    with pytest.raises(UserError, match=r"has no config.json; give the file itself or a model's folder"):
         reading.file(tmp_path)
     (tmp_path / "config.json").write_text("{}")
     assert reading.file(tmp_path) == ({}, None)
@@ -58,7 +58,7 @@ def test_a_folder_is_read_with_what_lies_beside_and_without_a_configuration_refu
 
 
 def test_what_is_not_there_is_refused(tmp_path: Path):
-    with pytest.raises(UserError, match="no such file or directory; give a config.json"):
+    with pytest.raises(UserError, match=r"no such file or directory; give a config.json"):
         reading.file(tmp_path / "none.json")
 
 
