@@ -1,6 +1,6 @@
 """Layers that predict further tokens (MTP): they keep KV of their own where speculative decoding is on."""
 
-from kvcalc.profiles.huggingface import compressed, hybrids, kinds
+from kvcalc.profiles.huggingface import compressed, kinds, mambas
 from kvcalc.profiles.huggingface.entries import Entries
 from kvcalc.profiles.huggingface.grouped import Layers, State
 
@@ -48,7 +48,7 @@ def kinds_of(entries: Entries) -> list[str] | None:
     """The blocks of a draft layer, or None where the file doesn't list them."""
     pattern = entries.word("mtp_hybrid_override_pattern")
     if pattern:
-        return hybrids.letters(entries, "mtp_hybrid_override_pattern", pattern)
+        return mambas.letters(entries, "mtp_hybrid_override_pattern", pattern)
     found = entries.values("mtp_layers_block_type")
     return None if found is None else [kinds.FULL if "attention" in str(each) else kinds.EXPERTS for each in found]
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from kvcalc.errors import UserError
-from kvcalc.profiles.huggingface import hybrids, kinds
+from kvcalc.profiles.huggingface import kinds, mambas
 from kvcalc.profiles.huggingface.entries import MOST_LAYERS, Entries
 
 Block = dict[str, object]  # a feed-forward block of the profile without its number of layers
@@ -130,7 +130,7 @@ def nemotron(entries: Entries, _: int) -> list[Block] | None:
     """Nemotron-H: only some of the blocks are feed-forward ones, without gates."""
     shape = Shape(gated=False)
     entries.read.update(ALL)
-    found = hybrids.blocks(entries)
+    found = mambas.blocks(entries)
     made: list[Block | None] = []
     for kind in (kinds.FEED_FORWARD, kinds.EXPERTS):
         block = shape.plain(entries) if kind == kinds.FEED_FORWARD else shape.experts(entries)

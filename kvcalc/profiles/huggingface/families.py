@@ -6,7 +6,7 @@ What is not in this table is refused. A class of transformers 5.24.0 or vLLM 0.3
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kvcalc.profiles.huggingface import compressed, crossed, experts, grouped, heads, hybrids, kinds, latent
+from kvcalc.profiles.huggingface import compressed, crossed, experts, grouped, heads, hybrids, kinds, latent, mambas
 from kvcalc.profiles.huggingface.entries import Entries
 from kvcalc.profiles.huggingface.experts import Block, Shape
 from kvcalc.profiles.huggingface.grouped import Layers, Sharing, Windowed
@@ -52,7 +52,7 @@ T5 = Family(crossed.t5, experts.unknown)
 V4 = Family(compressed.layers, GATED)
 LIGHTNING = Family(hybrids.lightning, AS_DENSE)
 M3 = Family(latent.indexed_keys, MINIMAX_M3)
-MAMBA1 = Family(hybrids.mamba1, lambda *_: [])
+MAMBA1 = Family(mambas.mamba1, lambda *_: [])
 
 _ROWS: dict[str, Family] = {
     # keys and values of all tokens, gated feed-forward blocks
@@ -101,13 +101,13 @@ _ROWS: dict[str, Family] = {
     "minimax_m3 minimax_m3_text minimax_m3_vl_text": M3,
     "minimax_m2": Family(hybrids.minimax_m2, AS_DENSE),
     # states of constant size
-    "nemotron_h": Family(hybrids.nemotron, experts.nemotron),
-    "jamba": Family(hybrids.jamba, JAMBA),
-    "bamba": Family(hybrids.bamba, GATED),
-    "granitemoehybrid": Family(hybrids.granite, GRANITE),
-    "falcon_h1": Family(hybrids.falcon_h1, GATED),
-    "zamba2": Family(hybrids.zamba2, experts.unknown),
-    "mamba2": Family(hybrids.mamba2, lambda *_: []),
+    "nemotron_h": Family(mambas.nemotron, experts.nemotron),
+    "jamba": Family(mambas.jamba, JAMBA),
+    "bamba": Family(mambas.bamba, GATED),
+    "granitemoehybrid": Family(mambas.granite, GRANITE),
+    "falcon_h1": Family(mambas.falcon_h1, GATED),
+    "zamba2": Family(mambas.zamba2, experts.unknown),
+    "mamba2": Family(mambas.mamba2, lambda *_: []),
     "mamba falcon_mamba": MAMBA1,
     "qwen3_next qwen3_5_text qwen3_5_moe_text": GATED_DELTA,
     "kimi_linear": KIMI_DELTA,
