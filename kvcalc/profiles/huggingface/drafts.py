@@ -14,6 +14,8 @@ def layers(entries: Entries, outer: Entries, main: Layers) -> Layers:
         return []
     if entries.document.get("compress_ratios") is not None:
         ratios = compressed.ratios(entries)[entries.layers() :]
+        if not ratios:
+            entries.assume(f"{count} draft layers (MTP) are left out: compress_ratios doesn't have theirs")
         return [[compressed.state(entries, each)] for each in ratios]
     attention = [states for states in main if any(_keeps_tokens(state) for state in states)]
     if not attention:

@@ -21,7 +21,7 @@ RULES = frozenset((
     "multi_query", "new_decoder_architecture", "mamba_ssm_cache_dtype", "mamba_expand", "mamba_d_conv", "conv_kernel",
     "expand", "linear_conv_kernel_dim", "short_conv_kernel_size", "conv_L_cache", "use_mla", "decoder_sparse_step",
     "block_auto_adjust_ff_dim", "block_multiple_of", "mamba_dt_rank", "time_step_rank", "attn_output_gate",
-    "index_kpool",
+    "index_kpool", "mamba_ngroups", "mamba_n_groups", "n_groups",
 ))  # fmt: skip
 
 

@@ -81,14 +81,18 @@ class Shape:
 
 
 def _one(entries: Entries, *names: str) -> int | None:
-    """A number, or the one number that a list of one for each layer repeats; None for none, 0 or different ones."""
-    value = entries.raw(*names)
+    """The first of these that is there: a number, or the one number that a list of one for each layer repeats.
+
+    None for none, 0 or different ones.
+    """
+    name = next((each for each in names if entries.has(each)), names[0])
+    value = entries.raw(name)
     if isinstance(value, list):
         found = set(map(str, value))
         if len(found) != 1 or len(value) > MOST_LAYERS:
             return None
-        return entries.whole(value[0], names, 0) or None
-    return entries.maybe(*names, least=0) or None
+        return entries.whole(value[0], (name,), 0) or None
+    return entries.maybe(name, least=0) or None
 
 
 def where(entries: Entries, layers: int) -> list[bool]:

@@ -46,7 +46,7 @@ GATED_DELTA = Family(hybrids.gated_delta, GATED)
 KIMI_DELTA = Family(hybrids.kimi_delta, GATED)
 FALCON = Family(heads.falcon, FOUR)
 CHATGLM = Family(heads.multi_group, GATED)
-HUNYUAN = Family(heads.hunyuan, GATED)
+HUNYUAN = Family(heads.hunyuan, Shape(expert=("moe_intermediate_size", "intermediate_size")))
 ENCODED = Family(crossed.bart, experts.unknown)
 T5 = Family(crossed.t5, experts.unknown)
 V4 = Family(compressed.layers, GATED)
@@ -66,8 +66,7 @@ _ROWS: dict[str, Family] = {
     "qwen": Family(grouped.full, experts.unknown),
     "gpt_bigcode": Family(heads.single_query, FOUR),
     "chatglm": CHATGLM,
-    "hunyuan hunyuan_v1_dense": HUNYUAN,
-    "hunyuan_v1_moe hunyuan_moe": Family(heads.hunyuan, Shape(expert=("moe_intermediate_size", "intermediate_size"))),
+    "hunyuan hunyuan_v1_dense hunyuan_v1_moe hunyuan_moe": HUNYUAN,
     # the same, with two matrices
     "opt gpt_neox phi persimmon nemotron xglm biogpt arcee apertus": FULL_PLAIN,
     "gptj gpt2 bloom codegen falcon_lg": FULL_FOUR,

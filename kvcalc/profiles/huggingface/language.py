@@ -19,6 +19,7 @@ _WITHIN = {
     "deepseek_vl_v2": "deepseek_v2",
 }
 _NAMED_ALIKE = {"qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text"}  # text-only files of composite types
+_BY_ARCHITECTURE = {("mamba", "mamba2")}  # Mamba-Codestral's file, which engines read by its architecture
 _HEADS = r"(WithLMHead|LMHead|Chat)?(ForCausalLM|ForConditionalGeneration|LMHeadModel|Model|MultiModalityCausalLM)$"
 _NO_GENERATION = re.compile(
     r"For(SequenceClassification|TokenClassification|MaskedLM|QuestionAnswering|ImageClassification|MultipleChoice"
@@ -108,6 +109,8 @@ def _type(outer: Entries, name: str | None, architecture: str | None) -> str:
             raise _unknown(outer, name, architecture)
         outer.assume(f"model_type {shown(name)} is not known; {architecture} is")
         return named
+    if (name, named) in _BY_ARCHITECTURE:
+        return named or ""
     if named and KNOWN[named] is not KNOWN[name] and not _alike(name, architecture or ""):
         raise UserError(f"{outer.where}: model_type {shown(name)} and architecture {shown(architecture)} disagree")
     if architecture and named is None and not _alike(name, architecture):
