@@ -1,7 +1,6 @@
 """`kvcalc models import`: a Hugging Face configuration becomes a model profile."""
 
 import re
-from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -35,10 +34,11 @@ def import_(
 ) -> None:
     """Make a model profile from a config.json; what it assumes is said on stderr."""
     from kvcalc.profiles import documents
-    from kvcalc.profiles.huggingface import importer, writing
+    from kvcalc.profiles.huggingface import importer, reading, writing
     from kvcalc.profiles.model import Model
 
-    config, quant, where = _read(file, from_hub, hf_quant)
+    config, beside, where = _read(file, from_hub, hf_quant)
+    quant = reading.parsed(reading.text(beside), str(beside)) if beside else None
     given = importer.Given(quant, _parameters(params), _parameters(active_params))
     label = _label(where, name or (output.stem if output else None), from_hub)
     found = importer.document(config, label, given, where)
@@ -46,16 +46,15 @@ def import_(
     model = documents.loads(Model, text, Path(where))
     if output:
         files.write(output, text)
-    for line in (*found.assumed, _counted(model, given)):
+    also = [f"read {beside} too"] if beside and beside != hf_quant else []
+    for line in (*also, *found.assumed, _counted(model, given)):
         typer.echo(f"kvcalc: {line}", err=True)
     if not output:
         typer.echo(text, nl=False)
 
 
-def _read(
-    file: Path | None, from_hub: str | None, hf_quant: Path | None
-) -> tuple[dict[str, object], Mapping[str, object] | None, str]:
-    """The configuration, what is beside it, and the name of the file for messages."""
+def _read(file: Path | None, from_hub: str | None, hf_quant: Path | None) -> tuple[dict[str, object], Path | None, str]:
+    """The configuration, the file of its quantisation, and the name of the file for messages."""
     from kvcalc.profiles.huggingface import hub, reading
 
     if (file is None) == (from_hub is None):
@@ -63,9 +62,7 @@ def _read(
     path, beside = hub.fetch(from_hub) if from_hub else (file, None)
     assert path is not None
     config, in_folder = reading.file(path)
-    chosen = hf_quant or in_folder or beside
-    quant = reading.parsed(reading.text(chosen), str(chosen)) if chosen else None
-    return config, quant, "stdin" if str(path) == "-" else str(path)
+    return config, hf_quant or in_folder or beside, "stdin" if str(path) == "-" else str(path)
 
 
 def _label(where: str, name: str | None, from_hub: str | None) -> "Label":

@@ -59,8 +59,11 @@ def test_a_folder_gives_its_name_and_its_quantisation(run, tmp_path):
     (folder / "hf_quant_config.json").write_text(
         '{"quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8"}}'
     )
-    found = yaml.safe_load(run("models", "import", folder).out)
-    assert (found["name"], found["checkpoint"], found["kv_cache"]) == ("my-model.fp8", "fp8", "fp8")
+    for given in (folder, folder / "config.json"):
+        ran = run("models", "import", given)
+        found = yaml.safe_load(ran.out)
+        assert (found["name"], found["checkpoint"], found["kv_cache"]) == ("my-model.fp8", "fp8", "fp8")
+        assert f"kvcalc: read {folder / 'hf_quant_config.json'} too\n" in ran.err
 
 
 def test_the_kv_format_of_the_checkpoint_is_what_auto_means(run, tmp_path):

@@ -19,14 +19,28 @@ def fetch(name: str) -> tuple[Path, Path | None]:
     try:
         from huggingface_hub import hf_hub_download
         from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError
+        from huggingface_hub.utils import logging
     except ImportError as error:
         raise UserError("--from-hub needs huggingface_hub; run: pip install 'kvcalc[hub]'") from error
+    logging.set_verbosity_error()  # it would tell of each retry
     try:
         config = Path(hf_hub_download(name, CONFIG))
-    except (HfHubHTTPError, LocalEntryNotFoundError, EntryNotFoundError, OSError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise UserError(f"--from-hub {name}: {reason[:200]}; download its config.json and give the file") from error
+    except LocalEntryNotFoundError as error:
+        raise UserError(f"--from-hub {name}: the hub can't be reached; download the config.json and give it") from error
+    except (HfHubHTTPError, EntryNotFoundError) as error:
+        raise UserError(f"--from-hub {name}: {_reason(error)}; download the config.json and give it") from error
     try:
         return config, Path(hf_hub_download(name, QUANT))
-    except (HfHubHTTPError, LocalEntryNotFoundError, EntryNotFoundError, OSError):
+    except (HfHubHTTPError, EntryNotFoundError):
         return config, None
+
+
+def _reason(error: Exception) -> str:
+    """What the hub said, by its class: there is no such model, it asks for a login, or it has no such file."""
+    reasons = {
+        "GatedRepoError": "asks for a login (hf auth login) and its licence's acceptance",
+        "RepositoryNotFoundError": "there is no such model, or it asks for a login (hf auth login)",
+        "EntryNotFoundError": f"has no {CONFIG}",
+        "RemoteEntryNotFoundError": f"has no {CONFIG}",
+    }
+    return reasons.get(type(error).__name__, "the hub refused it")

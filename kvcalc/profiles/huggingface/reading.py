@@ -29,15 +29,15 @@ _OTHERS = (
 
 
 def file(path: Path) -> tuple[dict[str, object], Path | None]:
-    """The object in a file or in a folder's config.json, and the hf_quant_config.json beside it in a folder."""
+    """The object in a file or in a folder's config.json, and the hf_quant_config.json beside a config.json."""
     if str(path) == "-":
         return parsed(_decoded(sys.stdin.buffer.read(LARGEST_FILE + 1), "stdin"), "stdin"), None
     if path.is_dir():
-        config, quant = path / CONFIG, path / QUANT
-        if not config.is_file():
+        if not (path / CONFIG).is_file():
             raise UserError(f"{path}: has no {CONFIG}; give the file itself or a model's folder")
-        return parsed(text(config), str(config)), quant if quant.is_file() else None
-    return parsed(text(path), str(path)), None
+        path = path / CONFIG
+    quant = path.with_name(QUANT)
+    return parsed(text(path), str(path)), quant if path.name == CONFIG and quant.is_file() else None
 
 
 def text(path: Path) -> str:
