@@ -6,8 +6,8 @@ from kvcalc.errors import UserError, shown
 from kvcalc.profiles.huggingface.entries import Entries
 
 _KV = {"FP8": "fp8", "NVFP4": "nvfp4", "INT8": "int8"}
-_METHODS = {"fp8": "fp8", "fbgemm_fp8": "fp8", "mxfp4": "mxfp4", "awq": "int4", "gptq": "int4", "bitsandbytes": "mixed"}
-_METHODS |= {"modelopt_fp4": "nvfp4", "mxfp8": "mxfp8", "quark": "mixed"}
+_METHODS = {"fp8": "fp8", "fbgemm_fp8": "fp8", "mxfp4": "mxfp4"}
+_METHODS |= {"modelopt_fp4": "nvfp4", "mxfp8": "mxfp8"}
 _ALGORITHMS = {"FP8": "fp8", "NVFP4": "nvfp4", "W4A8_AWQ": "int4", "W4A16_AWQ": "int4", "INT8_SQ": "int8"}
 _ALGORITHMS |= {"MIXED_PRECISION": "mixed", "FP8_PB_WO": "fp8", "FP8_PER_CHANNEL_PER_TOKEN": "fp8", "MXFP8": "mxfp8"}
 _PLAIN = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
@@ -85,6 +85,8 @@ def _quantised(inside: Entries, inner: Entries) -> str:
         return "fp4-fp8"
     if isinstance(method, str) and method.replace("_", "-") == "compressed-tensors":
         return _compressed(inside)
+    if method in ("awq", "gptq"):
+        return {4: "int4", 8: "int8"}.get(inside.or_zero("bits", "w_bit"), "mixed")
     return _METHODS.get(method, "mixed") if isinstance(method, str) else "mixed"
 
 

@@ -88,10 +88,6 @@ class Entries:
         self.read.update(names)
         return any(self.document.get(name) is not None for name in names)
 
-    def absent(self, name: str) -> bool:
-        """Does the file not mention it, not even as null?"""
-        return name not in self.document
-
     def count(self, *names: str) -> int:
         """A whole number above zero. Raises UserError without one."""
         found = self.maybe(*names)

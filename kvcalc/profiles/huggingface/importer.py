@@ -30,7 +30,7 @@ TELLING = (
     "cross_attention_layers", "is_encoder_decoder", "add_cross_attention", "param_sink_number", "layer_group_size",
     "num_attention_heads_per_layer", "v_head_dim", "attention_types", "attention_other_setting", "per_layer_config",
     "attn_config", "multi_query", "multi_query_attention", "new_decoder_architecture", "num_experts",
-    "n_routed_experts", "num_local_experts", "moe_num_experts", "use_sliding_window", "dual_chunk_attention_config",
+    "n_routed_experts", "num_local_experts", "moe_num_experts", "use_sliding_window",
     "rswa_window",
 )  # fmt: skip
 

@@ -481,3 +481,58 @@ def test_32_sinks_are_no_tokens_unless_they_are(model: ModelOf, imported: Callab
     assert a_token(model(file)) == 36_864
     with pytest.raises(UserError, match="param_sink_number"):
         imported(config("meta-llama/Meta-Llama-3.1-8B", param_sink_number=128))
+
+
+def packed(bits: int, kind: str) -> dict[str, Any]:
+    return {"quant_method": "compressed-tensors", "config_groups": {"g": {"weights": {"num_bits": bits, "type": kind}}}}
+
+
+@pytest.mark.parametrize(
+    ("quantisation", "found"),
+    [
+        (None, "bf16"),
+        ({"quant_method": "fp8", "weight_block_size": [128, 128]}, "fp8"),
+        ({"quant_method": "gptq", "bits": 4}, "int4"),
+        ({"quant_method": "gptq", "bits": 8}, "int8"),
+        ({"quant_method": "awq", "bits": 4}, "int4"),
+        ({"quant_method": "mxfp4"}, "mxfp4"),
+        ({"quant_method": "bitsandbytes", "load_in_4bit": True}, "mixed"),
+        ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, "nvfp4"),
+        ({"quant_algo": "MIXED_PRECISION"}, "mixed"),
+        (packed(8, "float"), "fp8"),
+        (packed(4, "int"), "int4"),
+        (packed(4, "float"), "nvfp4"),
+    ],
+)  # fmt: skip
+def test_26_the_format_of_the_weights_has_many_spellings(
+    quantisation: dict[str, Any] | None, found: str, model: ModelOf, config: Config
+):
+    assert model(config("Qwen/Qwen3-8B", quantization_config=quantisation)).checkpoint == found
+
+
+def test_a_file_as_transformers_5_writes_it_is_the_same(model: ModelOf, config: Config, out: Any):
+    """Gemma 4's other heads as per_layer_config, Kimi Linear's widths at the top, as transformers 5.24 saves them."""
+    gemma = config("google/gemma-4-26B-A4B", global_head_dim=out, num_global_key_value_heads=out)
+    full = [at for at, kind in enumerate(gemma["text_config"]["layer_types"]) if kind == F]
+    gemma["text_config"]["per_layer_config"] = {f"{at:02}": {"head_dim": 512, "num_key_value_heads": 2} for at in full}
+    assert model(gemma).groups == model(config("google/gemma-4-26B-A4B")).groups
+    kimi = config("moonshotai/Kimi-Linear-48B-A3B-Instruct")
+    inside = kimi.pop("linear_attn_config")
+    chosen = set(inside["full_attn_layers"])
+    kimi |= {"layer_types": [F if layer in chosen else L for layer in range(1, 28)], "linear_num_heads": 32}
+    kimi |= {"linear_head_dim": 128, "linear_conv_kernel_dim": 4}
+    assert model(kimi).groups == model(config("moonshotai/Kimi-Linear-48B-A3B-Instruct")).groups
+
+
+def test_query_heads_of_their_own_keep_the_same_kv(model: ModelOf):
+    """Laguna and Step-3.7: 48 and 64 query heads on the same 8 KV heads."""
+    file = SMALL | {"model_type": "laguna", "num_hidden_layers": 4, "layer_types": [F, S, S, S], "sliding_window": 8}
+    found = model(file | {"num_attention_heads": 4, "num_attention_heads_per_layer": [4, 8, 8, 8]})
+    assert [(group.kind, group.heads, group.kv_heads) for group in found.groups] == [("full", 4, 2), ("sliding", 8, 2)]
+
+
+def test_drafts_at_the_end_of_the_list_of_layers_are_told_apart(model: ModelOf):
+    """Step-3.5: layer_types has the draft layers behind the others."""
+    file = SMALL | {"model_type": "step3p5", "num_hidden_layers": 2, "num_nextn_predict_layers": 1, "sliding_window": 8}
+    found = model(file | {"layer_types": [F, S, S]})
+    assert (kinds_of(found), [group.kind for group in found.mtp]) == ({"full": 1, "sliding": 1}, ["sliding"])
