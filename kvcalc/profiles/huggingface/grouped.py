@@ -71,13 +71,11 @@ class Windowed:
     """Layers of which some slide, by the file's list or by the rule of the class; called with the entries."""
 
     rule: kinds.Rule
-    listed: bool = True  # the class has layer_types
 
     def __call__(self, entries: Entries) -> Layers:
         """What each layer keeps."""
         count = entries.layers()
-        allowed = (kinds.FULL, kinds.SLIDING)
-        found = kinds.listed(entries, allowed, count) if self.listed else None
+        found = kinds.listed(entries, (kinds.FULL, kinds.SLIDING), count)
         if found is None:
             found = kinds.by_rule(entries, self.rule(entries, count))
         else:

@@ -7,7 +7,6 @@ from datetime import date
 from kvcalc.errors import UserError, shown
 from kvcalc.profiles.huggingface import checkpoint, drafts, language
 from kvcalc.profiles.huggingface.entries import ABSENT, LARGEST, Entries
-from kvcalc.profiles.huggingface.experts import Block
 from kvcalc.profiles.huggingface.grouped import State
 
 Document = dict[str, object]  # of a model profile, as YAML holds it
@@ -85,7 +84,8 @@ def document(config: dict[str, object], label: Label, given: Given, where: str =
     found["groups"] = _grouped([state for states in layers for state in states])
     ahead = drafts.layers(inner, outer, layers)
     found |= {"mtp": _grouped([state for states in ahead for state in states])} if ahead else {}
-    found |= {"feed_forward": _merged(blocks)} if blocks is not None else {}
+    if blocks is not None:
+        found["feed_forward"] = [{"layers": count} | block for block, count in _counted(blocks)]
     found |= _parameters(given)
     _refuse_unread(inner)
     found["sources"] = {"config": _source(label)}
@@ -126,32 +126,23 @@ def _checkpoint(inner: Entries, outer: Entries, given: Given) -> Document:
 
 def _grouped(states: list[State]) -> list[State]:
     """Equal states as one group with its number of layers."""
-    counts: list[tuple[State, int]] = []
-    for state in states:
-        at = next((at for at, (known, _) in enumerate(counts) if known == state), None)
-        if at is None:
-            counts.append((state, 1))
-        else:
-            counts[at] = (state, counts[at][1] + 1)
-    counts.sort(key=lambda each: KINDS.index(str(each[0]["kind"])))
-    return [_first(state, layers) for state, layers in counts]
+    found = sorted(_counted(states), key=lambda each: KINDS.index(str(each[0]["kind"])))
+    return [_first(state, layers) for state, layers in found]
+
+
+def _counted(parts: list[dict[str, object]]) -> list[tuple[dict[str, object], int]]:
+    """Each different one once, in the order of the layers, with how often it is there."""
+    found: list[tuple[dict[str, object], int]] = []
+    for each in parts:
+        if not any(each == known for known, _ in found):
+            found.append((each, parts.count(each)))
+    return found
 
 
 def _first(state: State, layers: int) -> State:
     """The kind and the number of layers before the shape."""
     named = {key: state[key] for key in ("kind", "rule") if key in state}
     return named | {"layers": layers} | {key: value for key, value in state.items() if key not in named}
-
-
-def _merged(blocks: list[Block]) -> list[Block]:
-    found: list[tuple[Block, int]] = []
-    for block in blocks:
-        at = next((at for at, (known, _) in enumerate(found) if known == block), None)
-        if at is None:
-            found.append((block, 1))
-        else:
-            found[at] = (block, found[at][1] + 1)
-    return [{"layers": layers} | block for block, layers in found]
 
 
 def _parameters(given: Given) -> Document:

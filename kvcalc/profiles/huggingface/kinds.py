@@ -65,6 +65,11 @@ def by_rule(entries: Entries, found: list[str]) -> list[str]:
     return found
 
 
+def only_listed(entries: Entries, _: int) -> list[str]:
+    """A class whose rule isn't repeated here: the file has to have the list."""
+    raise entries.missing("layer_types")
+
+
 def all_full(_: Entries, layers: int) -> list[str]:
     """No layer forgets."""
     return [FULL] * layers

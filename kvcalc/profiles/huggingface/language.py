@@ -25,7 +25,7 @@ _NO_GENERATION = re.compile(
     r"For(SequenceClassification|TokenClassification|MaskedLM|QuestionAnswering|ImageClassification|MultipleChoice"
     r"|ProcessRewardModel|RewardModel|Embedding|Retrieval|ImageFeatureExtraction|ObjectDetection|CTC|AudioClassification)"
 )
-_BARE = re.compile(r"^(?!ChatGLM|GLM|Bart|T5|MT5|MBart|.*LMHead|.*Chat).*[A-Za-z0-9]Model$")
+_BARE = re.compile(r"^(?!ChatGLM|GLM|Bart|T5|MT5|MBart|Marian|.*LMHead|.*Chat).*[A-Za-z0-9]Model$")
 _DRAFTS = re.compile(r"Eagle|Medusa|MTP|Speculator|DFlash", re.IGNORECASE)
 _ENCODERS = ("bert", "roberta", "electra", "vit", "clip", "siglip", "dinov", "swin", "resnet", "wav2vec", "hubert")
 
@@ -111,7 +111,7 @@ def _type(outer: Entries, name: str | None, architecture: str | None) -> str:
         return named
     if (name, named) in _BY_ARCHITECTURE:
         return named or ""
-    if named and KNOWN[named] is not KNOWN[name] and not _alike(name, architecture or ""):
+    if named and KNOWN[named] is not KNOWN[name]:
         raise UserError(f"{outer.where}: model_type {shown(name)} and architecture {shown(architecture)} disagree")
     if architecture and named is None and not _alike(name, architecture):
         raise _unknown(outer, name, architecture)
@@ -119,7 +119,7 @@ def _type(outer: Entries, name: str | None, architecture: str | None) -> str:
 
 
 def _alike(name: str, architecture: str) -> bool:
-    return _plain(architecture).startswith(_plain(name.removesuffix("_text")))
+    return _plain(re.sub(_HEADS, "", architecture)) == _plain(name.removesuffix("_text"))
 
 
 def _plain(name: str) -> str:
@@ -130,7 +130,8 @@ def _by_architecture(architecture: str) -> str | None:
     """The model type that an architecture belongs to, or None."""
     base = re.sub(_HEADS, "", architecture)
     plain = {_plain(each): each for each in KNOWN}
-    return ARCHITECTURES.get(architecture) or ARCHITECTURES.get(base) or plain.get(_plain(base))
+    found = ARCHITECTURES.get(architecture) or ARCHITECTURES.get(base)
+    return found or plain.get(_plain(base)) or plain.get(f"{_plain(base)}text")
 
 
 def _family(kind: str, entries: Entries) -> Family:
