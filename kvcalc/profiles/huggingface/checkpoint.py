@@ -56,11 +56,14 @@ def _named(word: object, where: str, name: str) -> str | None:
 
 
 def _bits(scheme: Mapping[str, object], inside: Entries) -> str:
-    kind = (scheme.get("num_bits"), scheme.get("type"))
-    known = {(8, "float"): "fp8", (4, "float"): "nvfp4", (8, "int"): "int8"}
-    if kind not in known:
+    found = {"8 float": "fp8", "4 float": "nvfp4", "8 int": "int8"}.get(_kind(scheme))
+    if found is None:
         raise inside.refuse("kv_cache_scheme", "is not a KV format known here")
-    return known[kind]
+    return found
+
+
+def _kind(scheme: Mapping[str, object]) -> str:
+    return f"{scheme.get('num_bits')} {scheme.get('type')}"
 
 
 def weights(outer: Entries, inner: Entries, quant: Mapping[str, object] | None) -> str:
@@ -96,8 +99,7 @@ def _compressed(inside: Entries) -> str:
     for each in groups.values() if isinstance(groups, Mapping) else ():
         weights = each.get("weights") if isinstance(each, Mapping) else None
         text = str(each.get("format") or inside.document.get("format")) if isinstance(each, Mapping) else ""
-        kind = (weights.get("num_bits"), weights.get("type")) if isinstance(weights, Mapping) else None
         four = "mxfp4" if "mxfp4" in text else "nvfp4"
-        known: dict[object, str] = {(8, "float"): "fp8", (4, "float"): four, (8, "int"): "int8", (4, "int"): "int4"}
-        found.add(known.get(kind, "mixed") if kind else "mixed")
+        known = {"8 float": "fp8", "4 float": four, "8 int": "int8", "4 int": "int4"}
+        found.add(known.get(_kind(weights), "mixed") if isinstance(weights, Mapping) else "mixed")
     return found.pop() if len(found) == 1 else "mixed"
