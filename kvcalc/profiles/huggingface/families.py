@@ -74,7 +74,7 @@ _ROWS: dict[str, Family] = {
     "falcon RefinedWeb RefinedWebModel": FALCON,
     "starcoder2": Family(Windowed(kinds.all_sliding), PLAIN),
     # windows
-    "mistral phi3 phi4mm ministral ministral3": WINDOW,
+    "mistral phi3 phi3_v phi4mm ministral ministral3": WINDOW,
     "mixtral phimoe": WINDOW_EXPERTS,
     "qwen2 qwen3 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text dots1 mimo": QWEN,
     "qwen2_moe qwen3_moe smollm3": UNUSED,

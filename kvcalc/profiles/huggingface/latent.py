@@ -3,7 +3,7 @@
 from kvcalc.errors import UserError
 from kvcalc.profiles.huggingface import kinds
 from kvcalc.profiles.huggingface.entries import Entries
-from kvcalc.profiles.huggingface.grouped import KV_HEADS, Layers, State, checked, widths
+from kvcalc.profiles.huggingface.grouped import KV_HEADS, Layers, State, checked, full, widths
 
 _LETTERS = {"F": "full", "S": "shared"}
 
@@ -32,7 +32,10 @@ def _rope(entries: Entries, least: int) -> int:
 
 
 def layers(entries: Entries) -> Layers:
-    """Every layer is latent (DeepSeek-V2, V3, Kimi-K2)."""
+    """Every layer is latent (DeepSeek-V2, V3, Kimi-K2), unless the latent's widths are 0 (DeepSeek-VL2-Tiny, OCR)."""
+    if (entries.document.get("qk_nope_head_dim"), entries.document.get("qk_rope_head_dim")) == (0, 0):
+        entries.read.update(("kv_lora_rank", "v_head_dim"))
+        return full(entries)  # vLLM 0.33 deepseek_v2.py: plain multi-head attention
     found, count = state(entries), entries.layers()
     kinds.listed(entries, (kinds.FULL,), count)
     return [[found] for _ in range(count)]
@@ -88,20 +91,20 @@ def indexed_keys(entries: Entries) -> Layers:
     vLLM 0.33 models/minimax_m3/common/indexer.py: the index is kept as the KV is.
     """
     count, shape = entries.layers(), checked(entries, widths(entries))
-    full = shape.state(kinds.FULL)
+    whole = shape.state(kinds.FULL)
     inside = entries.within("sparse_attention_config")
     if inside is None:
-        return _by_word(entries, full, count)
+        return _by_word(entries, whole, count)
     if not inside.flag("use_sparse_attention"):
-        return [[full] for _ in range(count)]
+        return [[whole] for _ in range(count)]
     chosen = inside.counts("sparse_attention_freq")
     if chosen is None or len(chosen) != count or not set(chosen) <= {0, 1}:
         raise inside.refuse("sparse_attention_freq", f"is not a 0 or 1 for each of {count} layers")
     key = _key(entries, inside.count("sparse_num_index_heads"), inside.count("sparse_index_dim"))
-    return [[full, key] if each else [full] for each in chosen]
+    return [[whole, key] if each else [whole] for each in chosen]
 
 
-def _by_word(entries: Entries, full: State, count: int) -> Layers:
+def _by_word(entries: Entries, whole: State, count: int) -> Layers:
     """The same, as transformers 5 writes it."""
     listed = entries.values("layer_types")
     if listed is None:
@@ -111,7 +114,7 @@ def _by_word(entries: Entries, full: State, count: int) -> Layers:
             "layer_types", f"is not 'full_attention' or 'minimax_m3_sparse' for each of {count} layers"
         )
     key = _key(entries, entries.count("index_n_heads"), entries.count("index_head_dim"))
-    return [[full, key] if each == "minimax_m3_sparse" else [full] for each in listed]
+    return [[whole, key] if each == "minimax_m3_sparse" else [whole] for each in listed]
 
 
 def _key(entries: Entries, heads: int, width: int) -> State:

@@ -49,7 +49,7 @@ def changed(document: dict[str, Any], place: tuple[str, ...], value: object) -> 
     return found
 
 
-@settings(max_examples=600)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_a_changed_entry_gives_a_profile_that_loads_or_one_line(data: st.DataObject, model: ModelOf):
     name = data.draw(st.sampled_from(sorted(CONFIGS)))

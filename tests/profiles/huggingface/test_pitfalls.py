@@ -536,3 +536,10 @@ def test_drafts_at_the_end_of_the_list_of_layers_are_told_apart(model: ModelOf):
     file = SMALL | {"model_type": "step3p5", "num_hidden_layers": 2, "num_nextn_predict_layers": 1, "sliding_window": 8}
     found = model(file | {"layer_types": [F, S, S]})
     assert (kinds_of(found), [group.kind for group in found.mtp]) == ({"full": 1, "sliding": 1}, ["sliding"])
+
+
+def test_a_deepseek_v2_without_latent_widths_is_plain_attention(model: ModelOf):
+    """DeepSeek-OCR's language model: 12 layers x 10 heads x 128 x 2 x 2 B = 61,440 B a token (vLLM: use_mha)."""
+    file = {"model_type": "deepseek_v2", "hidden_size": 1280, "num_hidden_layers": 12, "num_attention_heads": 10}
+    file |= {"num_key_value_heads": 10, "kv_lora_rank": None, "q_lora_rank": None, "v_head_dim": 0, "use_mla": False}
+    assert a_token(model(file | {"qk_nope_head_dim": 0, "qk_rope_head_dim": 0})) == 61_440
