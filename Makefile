@@ -1,4 +1,4 @@
-.PHONY: check format lint types test benchmark schemas fit
+.PHONY: check format lint types test benchmark schemas models fit
 
 PYTHON ?= python
 
@@ -24,6 +24,9 @@ benchmark:
 
 schemas:
 	$(PYTHON) scripts/write_schemas.py
+
+models:
+	$(PYTHON) scripts/import_models.py
 
 fit:
 	$(PYTHON) scripts/fit_prefill.py

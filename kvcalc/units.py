@@ -15,6 +15,7 @@ RATE = {"B/s": 1.0, "Bps": 1.0, "b/s": 1 / 8, "bps": 1 / 8, "bit/s": 1 / 8}
 COMPUTE = {"FLOP/s": 1.0, "FLOPS": 1.0}
 TOKEN_RATE = {"tok/s": 1.0, "token/s": 1.0, "tokens/s": 1.0}
 COUNT = {"": 1.0}
+PARAMETERS = {"M": 10**6, "B": 10**9, "T": 10**12}
 
 SMALLEST_VALUE, LARGEST_VALUE = 1e-12, 1e24  # of anything measured, in SI units
 LARGEST_COUNT = 10**12  # no model or machine has so many of anything
@@ -92,6 +93,17 @@ def percent(text: str) -> float:
 def number(text: str) -> float:
     """A number without a dimension, from text like "0.35"."""
     return _number(text, COUNT, "a plain number", "'0.4'")
+
+
+def parameters(text: str) -> int:
+    """A count of parameters in "70.6B" (10^9), "1.04T", "350M" or "70553706496"."""
+    example = "'70.6B', '350M' or '70553706496'"
+    plain = text.strip()
+    scale = PARAMETERS.get(plain[-1:].upper(), 1)
+    value = _number(plain[:-1] if scale > 1 else plain, COUNT, "a count of parameters", example) * scale
+    if not 1 <= value <= LARGEST_COUNT * 100:
+        raise UserError(f"{shown(text)} is not a count of parameters; write one like {example}")
+    return round(value)
 
 
 def tokens(text: str, least: int = 1) -> int:

@@ -13,6 +13,7 @@ from kvcalc.answers import flips
 from kvcalc.answers.curve import curve
 from kvcalc.answers.placement import Placing
 from kvcalc.cli.main import main
+from kvcalc.profiles.huggingface import families
 from kvcalc.render import json as renderer
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -87,6 +88,11 @@ def test_output_page_names_every_knob_and_csv_key(capsys):
     )
     header = capsys.readouterr().out.splitlines()[0]
     assert all(f"`{key}`" in text for key in header.split(","))
+
+
+def test_models_page_names_every_model_type_that_is_known_or_refused():
+    text = (DOCS / "models.md").read_text(encoding="utf-8")
+    assert {name for name in (*families.KNOWN, *families.REFUSED) if f"`{name}`" not in text} == set()
 
 
 def test_links_between_pages_lead_somewhere():

@@ -98,9 +98,10 @@ def differences(page: Path, folder: Path) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the node file that the README tells its reader to write: a copy, under another name; and tests/."""
+    """A folder with the node file that the README tells its reader to write, a model's configuration and tests/."""
     shutil.copy(places.shipped() / "hardware_profiles" / "nodes" / "h200-pcie5.yaml", tmp_path / "my-node.yaml")
     (tmp_path / "tests").symlink_to(README.parent / "tests")
+    shutil.copy(Path(__file__).parent / "data" / "hf_configs" / "Qwen__Qwen3-32B.json", tmp_path / "config.json")
     return tmp_path
 
 

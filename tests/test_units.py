@@ -312,3 +312,24 @@ def test_a_ratio_is_within_five_percent(value: float):
 @pytest.mark.parametrize(("value", "text"), [(20_000, "20,000"), (0, "0"), (1_999.6, "2,000")])
 def test_a_count_has_its_thousands_apart(value: float, text: str):
     assert units.count(value) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("70.6B", 70_600_000_000),
+        ("1.04T", 1_040_000_000_000),
+        ("350M", 350_000_000),
+        ("70553706496", 70_553_706_496),
+        ("37e9", 37_000_000_000),
+        (" 8 b", 8_000_000_000),
+    ],
+)
+def test_a_count_of_parameters_has_m_b_or_t(text, value):  # fmt: skip
+    assert units.parameters(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "B", "8Q", "-8B", "0", "nan", "1e30", "eight"])
+def test_a_text_that_counts_no_parameters_is_refused(text):
+    with pytest.raises(UserError, match="is not a count of parameters"):
+        units.parameters(text)

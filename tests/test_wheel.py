@@ -46,6 +46,10 @@ def test_the_wheel_holds_every_module_and_nothing_else(wheel: zipfile.ZipFile):
     assert {each.split("/")[0] for each in files(wheel)} == {"kvcalc", next(iter(info(wheel))).split("/")[0]}
 
 
+def test_the_wheel_holds_the_defaults_that_the_importer_reads(wheel: zipfile.ZipFile):
+    assert "kvcalc/profiles/huggingface/defaults.yaml" in files(wheel)
+
+
 def info(wheel: zipfile.ZipFile) -> set[str]:
     return {each for each in files(wheel) if ".dist-info/" in each}
 

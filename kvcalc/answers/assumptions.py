@@ -36,7 +36,7 @@ def _kv(setting: Setting) -> Assumption:
 def _namesake(setting: Setting) -> Iterator[Assumption]:
     names = warnings.longer_namesakes(setting)
     if names:
-        context, tokens = units.count(setting.model.context), units.count(setting.tokens + setting.options.new)
+        context, tokens = units.count(setting.model.context or 0), units.count(setting.tokens + setting.options.new)
         past = f"{tokens} tokens are past the {context} of {setting.model.name}"
         yield Assumption(f"{past}; the same layers have {' and '.join(names)}")
 

@@ -12,6 +12,7 @@ from kvcalc.physics import coefficients, crossover, formats, kv, work
 from kvcalc.physics.prefill import Prefill
 from kvcalc.profiles import catalog
 from kvcalc.profiles.hardware import Tier
+from kvcalc.profiles.model import Model
 
 MOSTLY = 0.5  # of the recompute time
 PLACES = {"nvme": "a disk", "store": "a store", "network": "another node"}
@@ -36,16 +37,21 @@ def warnings(setting: Setting, paths: tuple[PathAnswer, ...]) -> tuple[str, ...]
 def longer_namesakes(setting: Setting) -> tuple[str, ...]:
     """The models with the same layers whose context holds the prompt, where this model's does not."""
     needed = setting.tokens + setting.options.new
-    if needed <= setting.model.context:
+    if not _exceeds(setting.model, needed):
         return ()
-    return tuple(name for name in setting.model.same_geometry if catalog.model(name).context >= needed)
+    return tuple(name for name in setting.model.same_geometry if not _exceeds(catalog.model(name), needed))
+
+
+def _exceeds(model: Model, tokens: int) -> bool:
+    return model.context is not None and tokens > model.context
 
 
 def _context(setting: Setting) -> Iterator[str]:
     needed = setting.tokens + setting.options.new
-    if needed > setting.model.context and not longer_namesakes(setting):
-        context = units.count(setting.model.context)
-        yield f"{units.count(needed)} tokens are more than the {context} that {setting.model.title} is made for"
+    context = setting.model.context
+    if context is not None and needed > context and not longer_namesakes(setting):
+        limit = units.count(context)
+        yield f"{units.count(needed)} tokens are more than the {limit} that {setting.model.title} is made for"
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""`kvcalc models`: list the model profiles, show one, check a file."""
+"""`kvcalc models`: list the model profiles, show one, check a file, import one."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,13 +6,17 @@ from typing import Annotated
 import typer
 
 from kvcalc import files
+from kvcalc.cli import importing
 from kvcalc.cli.options import FormatOption, OutputOption, left_out
 from kvcalc.profiles import catalog
 from kvcalc.profiles import check as checking
 from kvcalc.profiles.model import Model
 from kvcalc.render import show as render
 
-app = typer.Typer(help="List model profiles, show one, check a file.", rich_markup_mode=None, no_args_is_help=True)
+app = typer.Typer(
+    help="List model profiles, show one, check a file, import one.", rich_markup_mode=None, no_args_is_help=True
+)
+app.command("import")(importing.import_)
 
 
 @app.command("list")

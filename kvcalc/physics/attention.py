@@ -75,7 +75,7 @@ def _of(group: LayerGroup, absorbed: bool) -> Iterator[Attention]:
         case Latent():
             yield _latent(group, absorbed)
         case Indexer():
-            yield Attention("index", "index", group.layers, group.heads, group.width)
+            yield Attention("index", "index", group.layers, group.heads, group.width, None, group.pool)
         case Compressed():
             yield from _compressed(group)
         case Recurrent():  # every token reads and updates the state: 4 x key x value FLOPs a head, twice in chunks
@@ -102,6 +102,8 @@ def _latent(group: Latent, absorbed: bool) -> Attention:
 def _compressed(group: Compressed) -> Iterator[Attention]:
     width = 2 * group.width
     yield Attention("window", "sparse", group.layers, group.heads, width, group.window)
+    if group.ratio == 0:
+        return
     yield Attention("compressed", "sparse", group.layers, group.heads, width, group.top_k, group.ratio)
     if group.index_heads and group.index_width:
         yield Attention("index", "index", group.layers, group.index_heads, group.index_width, None, group.ratio)

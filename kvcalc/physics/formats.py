@@ -42,17 +42,22 @@ _ALL = (
 )
 FORMATS = {each.name: each for each in _ALL}
 LATENT_ONLY = ("fp8_ds_mla", "nvfp4_ds_mla")
-NAMES = (*FORMATS, *LATENT_ONLY)
+AUTO = "auto"
+NAMES = (*FORMATS, *LATENT_ONLY, AUTO)
 SIXTEEN_BIT = ("bf16", "fp16")
 
 
 def stored(model: Model, kv_dtype: str) -> str:
     """The format that engines really store for `kv_dtype`: sparse latent models keep FP8 as fp8_ds_mla.
 
+    "auto" is what engines choose when they aren't told: the checkpoint's own format, else that of the model.
+
     Raises UserError for a format that no engine known here stores for this model.
     """
     if kv_dtype not in NAMES:
         raise UserError(f"no KV format {shown(kv_dtype)}; one of {', '.join(NAMES)}")
+    if kv_dtype == AUTO:
+        kv_dtype = _chosen(model)
     latent = any(isinstance(group, Latent) for group in model.groups)
     compressed = any(isinstance(group, Compressed) for group in model.groups)
     sparse = compressed or (latent and any(isinstance(group, Indexer) for group in model.groups))
@@ -63,6 +68,13 @@ def stored(model: Model, kv_dtype: str) -> str:
             f"no engine known here stores the KV of {model.name!r} as {kv_dtype}; one of {', '.join(allowed)}"
         )
     return name
+
+
+def _chosen(model: Model) -> str:
+    """vLLM 0.33.0 `attention.py` (the checkpoint's scheme), `models/deepseek_v4/attention.py` (always FP8)."""
+    if any(isinstance(group, Compressed) for group in model.groups):
+        return "fp8"
+    return model.kv_cache or ("fp16" if model.checkpoint == "fp16" else "bf16")
 
 
 def _allowed(latent: bool, sparse: bool, compressed: bool) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ Sizes grow as `a*S + sum b_i*min(S, w_i) + c`. Logical bytes are one copy of eve
 tokens: keys and values, index keys, and one snapshot of each recurrent state.
 """
 
+import math
 from typing import assert_never
 
 from kvcalc.errors import UserError
@@ -40,7 +41,7 @@ def held(group: LayerGroup, tokens: int) -> int:
 
 
 def token_bytes(group: LayerGroup, kv: str) -> int:
-    """Bytes that the group keeps for one held token, all its layers together; `kv` is a stored format."""
+    """Bytes that the group keeps for one held token or pooled key, all layers together; `kv` is a stored format."""
     match group:
         case Full() | Sliding() | Chunked() | Cross():
             element = formats.FORMATS[kv]
@@ -73,7 +74,8 @@ def state_bytes(group: LayerGroup) -> int:
 def _compressed_bytes(group: Compressed, tokens: int, kv: str) -> int:
     entry, index = _compressed_entry(group, kv)
     window = formats.compressed_entry(group.width, group.rope, kv) * min(tokens, group.window)
-    return group.layers * (tokens // group.ratio * (entry + index) + window)
+    entries = tokens // group.ratio if group.ratio else 0
+    return group.layers * (entries * (entry + index) + window)
 
 
 def _compressed_entry(group: Compressed, kv: str) -> tuple[int, int]:
@@ -85,12 +87,10 @@ def _compressed_entry(group: Compressed, kv: str) -> tuple[int, int]:
 
 def group_bytes(group: LayerGroup, tokens: int, kv: str) -> int:
     """Logical bytes of one group for a prefix of `tokens` tokens."""
-    growing = (
-        _compressed_bytes(group, tokens, kv)
-        if isinstance(group, Compressed)
-        else token_bytes(group, kv) * held(group, tokens)
-    )
-    return growing + state_bytes(group)
+    if isinstance(group, Compressed):
+        return _compressed_bytes(group, tokens, kv) + state_bytes(group)
+    keys = tokens // group.pool if isinstance(group, Indexer) else held(group, tokens)
+    return token_bytes(group, kv) * keys + state_bytes(group)
 
 
 def logical(model: Model, tokens: int, kv: str) -> int:
@@ -101,7 +101,7 @@ def logical(model: Model, tokens: int, kv: str) -> int:
 def marginal(model: Model, tokens: int, kv: str, tp: int | None = None) -> float:
     """Bytes that one more token adds at this length: to one copy, or to what each of `tp` ranks holds.
 
-    An entry of compressed attention is spread over its tokens.
+    An entry of compressed attention, or a key that stands for several tokens, is spread over its tokens.
     """
     total = 0.0
     for group in model.groups:
@@ -109,7 +109,9 @@ def marginal(model: Model, tokens: int, kv: str, tp: int | None = None) -> float
         if isinstance(group, Compressed):
             entry, index = _compressed_entry(group, kv)
             window = formats.compressed_entry(group.width, group.rope, kv) if tokens < group.window else 0
-            total += group.layers * ((entry + index) / group.ratio + window) / share
+            total += group.layers * ((entry + index) / (group.ratio or math.inf) + window) / share
+        elif isinstance(group, Indexer):
+            total += token_bytes(group, kv) / group.pool / share
         elif held(group, tokens + 1) > held(group, tokens):
             total += token_bytes(group, kv) / share
     return total

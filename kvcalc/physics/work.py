@@ -43,16 +43,19 @@ class Parameters:
 
 
 def parameters(model: Model) -> Parameters:
-    """Count a model's weights. Raises UserError for a profile without feed-forward fields."""
+    """Count a model's weights. Raises UserError for a profile without feed-forward fields or vocabulary."""
     blocks = feed_forward(model)
+    if model.vocabulary is None:
+        raise UserError(f"the profile of {model.name!r} has no vocabulary, so its parameters can't be counted")
     linear = sum(group.layers * _projections(group, model.hidden) for group in model.groups)
     routed = experts = 0
     for block in blocks:
-        expert = _matrices(block) * model.hidden * block.width * block.layers
+        expert = _matrices(block) * (block.latent_width or model.hidden) * block.width * block.layers
         if block.experts is None:
             linear += expert
             continue
         linear += block.layers * model.hidden * (_matrices(block) * block.shared_width + block.experts)  # and router
+        linear += block.layers * model.hidden * 2 * (block.latent_width or 0)
         routed += expert * (block.top_k or 1)
         experts += expert * block.experts
     return Parameters(linear, routed, experts, model.vocabulary * model.hidden * (1 if model.tied else 2))
@@ -103,7 +106,7 @@ def _compressed_projections(group: Compressed, hidden: int) -> int:
     index_width, index_heads = group.index_width or 0, group.index_heads or 0
     queries = group.query_rank * (hidden + group.heads * group.width)
     outputs = group.heads * group.width * group.output_rank + group.output_groups * group.output_rank * hidden
-    compressors = hidden * 2 * spread * (group.width + index_width)  # values and their scores
+    compressors = hidden * 2 * spread * (group.width + index_width) if group.ratio else 0  # values and their scores
     index = group.query_rank * index_heads * index_width + hidden * index_heads
     return queries + hidden * group.width + outputs + compressors + index
 

@@ -71,7 +71,11 @@ _Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.day)
 
 def load(kind: type[P], path: Path) -> P:
     """The profile in a file. Raises UserError with file, line, field, what is wrong and what is expected."""
-    text = _text(path)
+    return loads(kind, _text(path), path)
+
+
+def loads(kind: type[P], text: str, path: Path) -> P:
+    """The profile in the text of a file. Raises UserError as `load` does."""
     document = _parsed(text, path)
     if not isinstance(document, Mapping):
         raise UserError(f"{path}: is not a profile: it holds no keys and values")

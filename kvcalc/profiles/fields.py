@@ -107,6 +107,7 @@ def _positive(read: Callable[[str], float]) -> Callable[[str], float]:
 
 Count = Annotated[int, Whole(1)]
 Zero = Annotated[int, Whole(0)]
+Parameters = Annotated[int, Whole(1, 10**14)]
 Switch = Annotated[bool, Flag()]
 Word = Annotated[str, Text()]
 Name = Annotated[str, Text(r"^[a-z0-9][a-z0-9.+-]*$")]

@@ -24,16 +24,16 @@ def part(cls: type[T]) -> type[T]:
 
 
 class Whole:
-    """A whole number from `least` to LARGEST_COUNT; true and 2.0 are not whole numbers."""
+    """A whole number from `least` to `most`; true and 2.0 are not whole numbers."""
 
-    def __init__(self, least: int) -> None:
-        self.least = least
+    def __init__(self, least: int, most: int = units.LARGEST_COUNT) -> None:
+        self.least, self.most = least, most
 
     def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:
         """Strict, since pydantic reads `true` as 1."""
         from pydantic_core import core_schema
 
-        return core_schema.int_schema(strict=True, ge=self.least, le=units.LARGEST_COUNT)
+        return core_schema.int_schema(strict=True, ge=self.least, le=self.most)
 
 
 class Flag:

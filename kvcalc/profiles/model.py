@@ -7,7 +7,7 @@ elements, not bytes: the element format is chosen by whoever asks for bytes.
 from typing import Annotated, Literal
 
 from kvcalc.errors import UserError
-from kvcalc.profiles.fields import Cited, Count, Profile, Switch, Word, Zero
+from kvcalc.profiles.fields import Cited, Count, Parameters, Profile, Switch, Word, Zero
 from kvcalc.profiles.markers import NotEmpty, Tagged, part
 
 
@@ -90,10 +90,11 @@ class Indexer:
     layers: Count  # layers that have an indexer of their own
     heads: Count
     width: Count  # index_head_dim
-    query_rank: Count  # its queries come from the latent query
+    query_rank: Count  # its queries come from the latent query, or from the hidden state
     stored: Literal[
         "scaled-fp8", "as-kv"
     ]  # one byte an element and a 4-byte scale whatever the KV format, or as the KV
+    pool: Count = 1  # tokens that one key stands for (GLM-5.3-Flash: 4)
 
 
 @part
@@ -105,7 +106,7 @@ class Compressed:
     heads: Count
     width: Count  # elements of an entry: key and value are one vector
     rope: Count  # of them rotary, which the FP8 format keeps in 16 bits
-    ratio: Count
+    ratio: Zero  # tokens of an entry; 0: the window only
     window: Count  # tokens
     overlap: Switch  # CSA: two overlapping compressions, so twice the state
     query_rank: Count
@@ -118,13 +119,13 @@ class Compressed:
 
 @part
 class Recurrent:
-    """A state of constant size, whatever the length: Mamba-2, gated delta net, Kimi delta attention, lightning."""
+    """A state of constant size, whatever the length: Mamba, gated delta net, Kimi delta attention, lightning."""
 
     kind: Literal["recurrent"]
-    rule: Literal["mamba-2", "gated-delta", "kimi-delta", "lightning"]
+    rule: Literal["mamba-1", "mamba-2", "gated-delta", "kimi-delta", "lightning", "short-conv"]
     layers: Count
-    heads: Count
-    key_width: Count  # the state of a head is key_width x value_width elements
+    heads: Count  # of the state; channels where each has its own (Mamba-1, a short convolution)
+    key_width: Zero  # the state of a head is key_width x value_width elements
     value_width: Count
     state_bytes: Count  # bytes an element of the state
     conv_channels: Zero
@@ -172,6 +173,11 @@ LayerGroup = Annotated[
 ]
 
 
+Checkpoint = Literal[
+    "bf16", "fp16", "fp32", "fp8", "mxfp8", "int8", "int4", "mxfp4", "nvfp4", "fp4-fp8", "mixed"
+]  # mixed: several, or one not known
+
+
 @part
 class FeedForward:
     """Feed-forward blocks of equal shape: dense, or a router and experts with an optional shared expert."""
@@ -182,6 +188,7 @@ class FeedForward:
     experts: Count | None = None
     top_k: Count | None = None
     shared_width: Zero = 0  # of all shared experts together
+    latent_width: Count | None = None  # routed experts work in this width, with a projection there and back
 
     def __post_init__(self) -> None:
         """Checked when a file is read."""
@@ -195,14 +202,20 @@ class Model(Profile):
 
     huggingface: Word | None = None  # organisation/name
     source: Cited  # of every count and width below
-    context: Count  # tokens the model is made for
+    context: Count | None = None  # tokens the model is made for; a recurrent one has no limit
     hidden: Count
-    vocabulary: Count
+    vocabulary: Count | None = None  # without it the parameters can't be counted
     tied: Switch = False  # one matrix serves as embedding and as LM head
-    checkpoint: Literal["bf16", "fp16", "fp8", "mxfp4", "fp4-fp8"] = "bf16"
+    checkpoint: Checkpoint = "bf16"
+    kv_cache: Literal["fp8", "nvfp4", "int8"] | None = (
+        None  # what the checkpoint wants; the model's own dtype without it
+    )
     same_geometry: tuple[Word, ...] = ()  # profiles with the same layers, for a longer context say
     groups: Annotated[tuple[LayerGroup, ...], NotEmpty()]
+    mtp: tuple[LayerGroup, ...] = ()  # draft layers, which keep KV only with speculative decoding on
     feed_forward: tuple[FeedForward, ...] | None = None  # without it the prefill can't be modelled
+    total_parameters: Parameters | None = None  # as given, where they can't be counted
+    active_parameters: Parameters | None = None  # that one token passes
 
     def __post_init__(self) -> None:
         """Checked when a file is read."""

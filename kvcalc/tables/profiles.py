@@ -37,18 +37,22 @@ def _model(model: Model) -> tuple[Cell, ...]:
     once = round(kv.logical(model, FAR, "bf16") - bf16 * FAR)
     return (
         Cell(model.name),
-        Cell(units.count(model.context), model.context),
+        Cell(_known(model.context), model.context),
         Cell(f"{units.count(bf16)} B", bf16),
         Cell(f"{units.count(fp8)} B", fp8),
         Cell(units.short(once, "B") if once else "-", once),
-        Cell(_layers(model)),
+        Cell(_layers(model.groups)),
     )
 
 
-def _layers(model: Model) -> str:
+def _known(count: int | None) -> str:
+    return "-" if count is None else units.count(count)
+
+
+def _layers(groups: tuple[LayerGroup, ...]) -> str:
     """The number of layers of each kind: "12 full, 36 gated-delta"."""
     counts: dict[str, int] = {}
-    for group in model.groups:
+    for group in groups:
         counts[_kind(group)] = counts.get(_kind(group), 0) + group.layers
     return ", ".join(f"{count} {kind}" for kind, count in counts.items())
 
@@ -67,9 +71,13 @@ def model(found: Model) -> Page:
 def _facts(found: Model) -> Lines:
     facts = [
         f"Hugging Face: {found.huggingface or 'not there'}",
-        f"context {units.count(found.context)} tokens, hidden width {units.count(found.hidden)}, "
-        f"vocabulary {units.count(found.vocabulary)}, checkpoint {found.checkpoint}",
+        f"context {_known(found.context)} tokens, hidden width {units.count(found.hidden)}, "
+        f"vocabulary {_known(found.vocabulary)}, checkpoint {found.checkpoint}",
     ]
+    if found.kv_cache:
+        facts.append(f"KV cache of the checkpoint: {found.kv_cache}")
+    if found.mtp:
+        facts.append(f"draft layers (MTP), with speculative decoding only: {_layers(found.mtp)}")
     try:
         counted = work.parameters(found)
         embedding = "embedding" if found.tied else "embedding and LM head"
@@ -78,8 +86,15 @@ def _facts(found: Model) -> Lines:
             f"{embedding} apart"
         )
     except UserError:
-        facts.append("no feed-forward fields: the prefill can't be modelled, give --prefill RATE")
+        facts.append(f"{_given(found)}no feed-forward fields: the prefill can't be modelled, give --prefill RATE")
     return Lines("Model", tuple(facts))
+
+
+def _given(found: Model) -> str:
+    """The parameters as given, where there are any."""
+    known = [(found.total_parameters, "parameters"), (found.active_parameters, "active")]
+    said = ", ".join(f"{units.billions(count)} {what}" for count, what in known if count)
+    return f"{said} (given); " if said else ""
 
 
 def _groups(found: Model) -> Table:

@@ -1,6 +1,7 @@
 """What engines store for a vector, scales included."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -111,3 +112,17 @@ def test_an_unknown_format_is_refused_with_the_known_ones():
 def test_every_format_of_a_model_can_be_asked_for(model_of: Callable[..., Model]):
     full = {"kind": "full", "layers": 1, "heads": 1, "kv_heads": 1, "key_width": 128, "value_width": 128}
     assert [formats.stored(model_of(full), name) for name in formats.FORMATS] == list(formats.FORMATS)
+
+
+@pytest.mark.parametrize(("model", "stored"), [("llama3-70b", "bf16"), ("deepseek-v3.2", "bf16"),
+    ("deepseek-v4-pro", "fp8_ds_mla")])  # fmt: skip
+def test_auto_is_the_models_dtype_unless_its_checkpoint_or_engines_say_otherwise(model: str, stored: str):
+    """vLLM 0.33 keeps DeepSeek-V4 in FP8 whatever the model's dtype (deepseek_v4/attention.py)."""
+    assert formats.stored(catalog.model(model), "auto") == stored
+
+
+@pytest.mark.parametrize(("kv_cache", "checkpoint", "stored"), [("fp8", "bf16", "fp8"), (None, "fp16", "fp16"),
+    ("nvfp4", "nvfp4", "nvfp4"), (None, "fp8", "bf16")])  # fmt: skip
+def test_auto_is_what_the_checkpoint_wants(kv_cache: str | None, checkpoint: str, stored: str):
+    model = replace(catalog.model("llama3-8b"), kv_cache=kv_cache, checkpoint=checkpoint)
+    assert formats.stored(model, "auto") == stored

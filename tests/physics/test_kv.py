@@ -276,3 +276,33 @@ def test_every_model_that_ships_grows_and_no_rank_holds_more_than_all(name: str,
     size = kv.logical(model, tokens, "bf16")
     assert kv.logical(model, tokens + more, "bf16") >= size > 0
     assert kv.resident(model, tokens, "bf16", tp) <= size <= tp * kv.resident(model, tokens, "bf16", tp)
+
+
+def test_an_index_key_that_stands_for_four_tokens_is_kept_once_in_four(model_of: ModelOf):
+    """GLM-5.3-Flash: 11 layers x 132 B for 4 tokens."""
+    index = {"kind": "indexer", "layers": 11, "heads": 2, "width": 128, "query_rank": 4, "stored": "scaled-fp8"}
+    pooled = model_of(index | {"pool": 4})
+    assert [kv.logical(pooled, tokens, "bf16") for tokens in (3, 4, 7, 8)] == [0, 1452, 1452, 2904]
+    assert kv.marginal(pooled, 1000, "bf16") == 363
+
+
+def test_a_compressed_layer_of_ratio_0_keeps_its_window_only(model_of: ModelOf):
+    """DeepSeek-V4-Flash, layers 0 and 1: 512 elements x 2 B of the last 128 tokens, no compressor."""
+    shape = {"kind": "compressed", "layers": 2, "heads": 2, "width": 512, "rope": 64, "ratio": 0, "window": 128}
+    model = model_of(shape | {"overlap": False, "query_rank": 4, "output_groups": 1, "output_rank": 4})
+    assert [kv.logical(model, tokens, "bf16") for tokens in (1, 128, 10_000)] == [2048, 262_144, 262_144]
+    assert kv.marginal(model, 10_000, "bf16") == 0
+
+
+def test_draft_layers_are_not_in_the_logical_bytes():
+    """They keep KV only with speculative decoding on."""
+    model = catalog.model("deepseek-v3")
+    assert model.mtp[0].layers == 1
+    assert kv.marginal(model, 1000, "bf16") == 61 * 1152
+
+
+def test_a_short_convolution_keeps_its_last_tokens_and_no_other_state(model_of: ModelOf):
+    """LFM2: 2,048 channels x (3 - 1) tokens x 2 B."""
+    shape = {"kind": "recurrent", "rule": "short-conv", "layers": 1, "heads": 2048, "key_width": 0, "value_width": 1}
+    shape |= {"state_bytes": 2, "conv_channels": 2048, "conv_kernel": 3, "conv_bytes": 2, "input_width": 6144}
+    assert kv.logical(model_of(shape), 500, "bf16") == 8192

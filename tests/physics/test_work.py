@@ -1,5 +1,6 @@
 """Parameters and shape are counted from a profile."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,14 @@ from kvcalc.profiles.model import Model
 TRUTH: dict[str, dict[str, Any]] = yaml.safe_load(
     (Path(__file__).resolve().parents[1] / "data" / "kv_truth.yaml").read_text()
 )["models"]
-WITHOUT_BLOCKS = {"gemma3n-e4b", "hunyuan-a13b", "whisper-large-v3"}
+WITHOUT_BLOCKS = {
+    "gemma3n-e4b", "gemma4-e2b", "granite-4.0-h-small", "hunyuan-a13b", "jamba-1.5-large", "minimax-m1", "opt-6.7b",
+    "opt-66b", "step3-321b", "whisper-large-v3",
+}  # fmt: skip
+UNNAMED = {"kimi-k3"}  # neither its name nor a card says how many
+WITH_VISION = {"gemma3-4b", "qwen3.5-27b"}  # their names count the vision model and the draft layer too
 COMPUTED = [name for name in TRUTH if "total_b" in TRUTH[name]]
-NOMINAL = [name for name in TRUTH if "total_b" not in TRUTH[name] and name not in WITHOUT_BLOCKS]
+NOMINAL = [name for name in TRUTH if "total_b" not in TRUTH[name] and name not in WITHOUT_BLOCKS | UNNAMED]
 
 ModelOf = Callable[..., Model]
 
@@ -45,20 +51,29 @@ def test_an_index_counts_in_the_layers_that_have_one():
     assert (found.active + found.embedding + 57 * 9_371_648) / 1e9 == pytest.approx(known["active_b"], abs=0.01)
 
 
-@pytest.mark.parametrize("name", NOMINAL)
-def test_the_parameters_of_other_models_are_within_three_percent_of_their_names(name: str):
-    assert work.parameters(catalog.model(name)).total / 1e9 == pytest.approx(TRUTH[name]["nominal_b"], rel=0.03)
+@pytest.mark.parametrize("name", sorted(set(NOMINAL) - WITH_VISION))
+def test_the_parameters_of_other_models_are_within_four_percent_of_their_names(name: str):
+    assert work.parameters(catalog.model(name)).total / 1e9 == pytest.approx(TRUTH[name]["nominal_b"], rel=0.04)
+
+
+@pytest.mark.parametrize("name", sorted(WITH_VISION))
+def test_a_model_whose_name_counts_its_vision_too_is_a_little_smaller(name: str):
+    """Gemma 3 4B: 0.42e9 of SigLIP in its 4.3e9; Qwen3.5-27B: 0.46e9 of vision and a draft layer in its 27.8e9."""
+    counted, named = work.parameters(catalog.model(name)).total / 1e9, TRUTH[name]["nominal_b"]
+    assert 0.2 < named - counted < 1
 
 
 def test_every_model_with_blocks_is_held_to_a_known_total():
-    assert set(COMPUTED) | set(NOMINAL) | WITHOUT_BLOCKS == set(places.names(Model))
+    assert set(COMPUTED) | set(NOMINAL) | WITHOUT_BLOCKS | UNNAMED == set(places.names(Model))
 
 
 @pytest.mark.parametrize("name", sorted(WITHOUT_BLOCKS))
 def test_a_model_without_feed_forward_fields_is_refused_with_the_way_out(name: str):
     model = catalog.model(name)
     for count in (work.parameters, work.shape):
-        with pytest.raises(UserError, match=f"'{name}' has no feed-forward fields.*; give a measured rate with --pre"):
+        with pytest.raises(
+            UserError, match=f"'{re.escape(name)}' has no feed-forward fields.*; give a measured rate with --pre"
+        ):
             count(model)
 
 
@@ -168,3 +183,19 @@ def test_every_layer_has_a_block_or_is_one(name: str):
     for block in model.feed_forward:
         assert (block.experts is None) == (block.top_k is None)
         assert block.experts is None or block.top_k <= block.experts
+
+
+def test_experts_that_work_in_a_narrower_width_have_projections_there_and_back(model_of: ModelOf):
+    """Nemotron 3 Ultra's way. Hidden 4, latent 2: an expert of 7 has 2 x 2 x 7 = 28 weights, of 5 experts 2 active.
+
+    Router 4 x 5 = 20, shared expert of 3: 2 x 4 x 3 = 24, projections 2 x 4 x 2 = 16.
+    """
+    block = {"layers": 1, "width": 7, "experts": 5, "top_k": 2, "shared_width": 3, "latent_width": 2, "gated": False}
+    found = work.parameters(model_of({"kind": "none", "layers": 1}, hidden=4, vocabulary=10, feed_forward=(block,)))
+    assert (found.linear, found.routed, found.experts) == (20 + 24 + 16, 2 * 28, 5 * 28)
+
+
+def test_parameters_without_a_vocabulary_are_not_counted(model_of: ModelOf):
+    model = model_of(FULL, vocabulary=None, feed_forward=({"layers": 2, "width": 7},))
+    with pytest.raises(UserError, match="has no vocabulary, so its parameters can't be counted"):
+        work.parameters(model)

@@ -1,0 +1,179 @@
+"""A configuration as the document of a model profile, with a line for whatever is not in the file and was assumed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from kvcalc.errors import UserError, shown
+from kvcalc.profiles.huggingface import checkpoint, drafts, language
+from kvcalc.profiles.huggingface.entries import ABSENT, LARGEST, Entries
+from kvcalc.profiles.huggingface.grouped import State
+
+Document = dict[str, object]  # of a model profile, as YAML holds it
+
+KINDS = ("full", "latent", "indexer", "sliding", "chunked", "compressed", "recurrent", "cross", "shared", "none")
+CONTEXT = (
+    "max_position_embeddings", "n_positions", "max_position_embedding", "max_seq_len", "seq_length",
+    "max_sequence_length", "max_target_positions",
+)  # fmt: skip
+
+# Entries that change what is kept. One that is set and was not read has a meaning that isn't known here.
+TELLING = (
+    "sliding_window", "sliding_window_size", "window_size", "attention_chunk_size", "layer_types",
+    "layers_block_type", "hybrid_override_pattern", "hybrid_layer_pattern", "hybrid_layer_ids", "attn_type_list",
+    "linear_attn_config", "compress_ratios", "indexer_types", "index_topk", "index_head_dim", "kv_lora_rank",
+    "sparse_attention_config", "num_kv_shared_layers", "use_cla", "attn_layer_period", "attn_layer_indices",
+    "full_attention_interval", "sliding_window_pattern", "_sliding_window_pattern", "full_attn_idxs",
+    "block_configs", "global_head_dim", "num_global_key_value_heads", "swa_num_key_value_heads", "swa_head_dim",
+    "ssm_state_size", "mamba_d_state", "state_size", "linear_num_value_heads", "conv_L_cache",
+    "cross_attention_layers", "is_encoder_decoder", "add_cross_attention", "param_sink_number", "layer_group_size",
+    "num_attention_heads_per_layer", "v_head_dim", "attention_types", "attention_other_setting", "per_layer_config",
+    "attn_config", "multi_query", "multi_query_attention", "new_decoder_architecture", "num_experts",
+    "n_routed_experts", "num_local_experts", "moe_num_experts", "use_sliding_window",
+    "rswa_window",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Label:
+    """What the profile is called, and where the configuration was read."""
+
+    name: str
+    title: str
+    address: str
+    checked: date
+    source: str | None = None  # the source's title
+    note: str | None = None  # the source's
+    huggingface: str | None = None
+    notes: tuple[str, ...] = ()
+    same_geometry: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the user says beside the file."""
+
+    quant: Mapping[str, object] | None = None  # hf_quant_config.json
+    parameters: int | None = None
+    active: int | None = None
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The document of a profile, and what was assumed for it."""
+
+    document: Document
+    assumed: tuple[str, ...]
+
+
+def document(config: dict[str, object], label: Label, given: Given, where: str = "config.json") -> Imported:
+    """The profile of a configuration. Raises UserError for what isn't known, missing or contradictory.
+
+    `where` names the file in messages.
+    """
+    family, inner, outer = language.find(config, where)
+    _refuse_encoder(inner)
+    layers = family.layers(inner)
+    blocks = family.feed_forward(inner, len(layers))
+    found: Document = {"name": label.name, "title": label.title}
+    found |= {"huggingface": label.huggingface} if label.huggingface else {}
+    found |= {"source": "config"} | _sizes(inner, outer)
+    found |= _checkpoint(inner, outer, given)
+    found |= {"same_geometry": list(label.same_geometry)} if label.same_geometry else {}
+    found |= {"notes": list(label.notes)} if label.notes else {}
+    found["groups"] = _grouped([state for states in layers for state in states])
+    ahead = drafts.layers(inner, outer, layers)
+    found |= {"mtp": _grouped([state for states in ahead for state in states])} if ahead else {}
+    if blocks is not None:
+        found["feed_forward"] = [{"layers": count} | block for block, count in _counted(blocks)]
+    found |= _parameters(given)
+    _refuse_unread(inner)
+    found["sources"] = {"config": _source(label)}
+    return Imported(found, tuple(outer.assumed))
+
+
+def _sizes(inner: Entries, outer: Entries) -> Document:
+    found: Document = {}
+    context = _context(inner)
+    found |= {"context": context} if context else {}
+    found["hidden"] = inner.hidden()
+    vocabulary = inner.maybe("vocab_size", "padded_vocab_size")
+    found |= {"vocabulary": vocabulary} if vocabulary else {}
+    return found | ({"tied": True} if _tied(inner, outer) else {})
+
+
+def _context(entries: Entries) -> int | None:
+    """Command-R and Kimi Linear: model_max_length is the context where it is the longer one."""
+    found = [entries.raw(name) for name in CONTEXT]
+    plain = next((each for each in found if each is not None and each is not ABSENT), None)
+    longest = entries.raw("model_max_length")
+    if type(longest) is int and 0 < longest <= LARGEST and (type(plain) is not int or longest > plain):
+        return longest
+    return entries.whole(plain, CONTEXT) if plain is not None else None
+
+
+def _tied(inner: Entries, outer: Entries) -> bool:
+    said = [each.flag("tie_word_embeddings") for each in (inner, outer) if each.has("tie_word_embeddings")]
+    return any(said) if said else inner.flag("tie_word_embeddings")
+
+
+def _checkpoint(inner: Entries, outer: Entries, given: Given) -> Document:
+    weights = checkpoint.weights(outer, inner, given.quant)
+    cache = checkpoint.kv_cache(outer, inner, given.quant)
+    found: Document = {} if weights == "bf16" else {"checkpoint": weights}
+    return found | ({"kv_cache": cache} if cache else {})
+
+
+def _grouped(states: list[State]) -> list[State]:
+    """Equal states as one group with its number of layers."""
+    found = sorted(_counted(states), key=lambda each: KINDS.index(str(each[0]["kind"])))
+    return [_first(state, layers) for state, layers in found]
+
+
+def _counted(parts: list[dict[str, object]]) -> list[tuple[dict[str, object], int]]:
+    """Each different one once, in the order of the layers, with how often it is there."""
+    found: list[tuple[dict[str, object], int]] = []
+    for each in parts:
+        if not any(each == known for known, _ in found):
+            found.append((each, parts.count(each)))
+    return found
+
+
+def _first(state: State, layers: int) -> State:
+    """The kind and the number of layers before the shape."""
+    named = {key: state[key] for key in ("kind", "rule") if key in state}
+    return named | {"layers": layers} | {key: value for key, value in state.items() if key not in named}
+
+
+def _parameters(given: Given) -> Document:
+    total, active = given.parameters, given.active
+    if total is not None and active is not None and active > total:
+        raise UserError(f"--active-params {active:,} is more than --params {total:,}")
+    found: Document = {"total_parameters": total} if total else {}
+    return found | ({"active_parameters": active or total} if active or total else {})
+
+
+def _refuse_encoder(entries: Entries) -> None:
+    """An embedding model of a decoder's type looks ahead: it keeps nothing. Gemma 4's "vision" is a decoder."""
+    if entries.raw("use_bidirectional_attention") in (True, "all"):
+        raise entries.refuse("use_bidirectional_attention", "an encoder has no KV cache")
+    if entries.document.get("is_causal") is False:
+        raise entries.refuse("is_causal", "an encoder has no KV cache")
+
+
+def _refuse_unread(entries: Entries) -> None:
+    for name in TELLING:
+        value = entries.document.get(name)
+        if value in (None, False, 0, [], {}) or name in entries.read:
+            continue
+        known = entries.document.get("model_type")
+        raise UserError(
+            f"{entries.where}: {name}: {shown(value)} changes what is kept, and {shown(known)} isn't known to have it; "
+            "write a profile (docs/models.md)"
+        )
+
+
+def _source(label: Label) -> Document:
+    title = label.source or f"config.json of {label.huggingface or label.title}"
+    found: Document = {"title": title, "address": label.address, "basis": "config", "checked": label.checked}
+    return found | ({"note": label.note} if label.note else {})
