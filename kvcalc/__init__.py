@@ -10,6 +10,9 @@ Sizes are bytes, rates bytes a second and one direction, times seconds. Whatever
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kvcalc.answers.capacity import capacity
+    from kvcalc.answers.capacity_options import CapacityOptions
+    from kvcalc.answers.capacity_result import Capacity
     from kvcalc.answers.margin import margin
     from kvcalc.answers.margin_result import Margin
     from kvcalc.answers.options import Options
@@ -19,14 +22,29 @@ if TYPE_CHECKING:
     from kvcalc.profiles.catalog import model as load_model
     from kvcalc.profiles.model import Model
 
-__all__ = ["Machine", "Margin", "Model", "Options", "UserError", "load_hardware", "load_model", "margin"]
+__all__ = [
+    "Capacity",
+    "CapacityOptions",
+    "Machine",
+    "Margin",
+    "Model",
+    "Options",
+    "UserError",
+    "capacity",
+    "load_hardware",
+    "load_model",
+    "margin",
+]
 
 _PLACES = {
+    "Capacity": ("kvcalc.answers.capacity_result", "Capacity"),
+    "CapacityOptions": ("kvcalc.answers.capacity_options", "CapacityOptions"),
     "Machine": ("kvcalc.profiles.catalog", "Machine"),
     "Margin": ("kvcalc.answers.margin_result", "Margin"),
     "Model": ("kvcalc.profiles.model", "Model"),
     "Options": ("kvcalc.answers.options", "Options"),
     "UserError": ("kvcalc.errors", "UserError"),
+    "capacity": ("kvcalc.answers.capacity", "capacity"),
     "load_hardware": ("kvcalc.profiles.catalog", "machine"),
     "load_model": ("kvcalc.profiles.catalog", "model"),
     "margin": ("kvcalc.answers.margin", "margin"),

@@ -177,6 +177,16 @@ def both(value: float) -> str:
     return f"{count(value)} B"
 
 
+def gib(value: float) -> float:
+    """Bytes as a number of GiB, for an option that takes one."""
+    return value / 2**30
+
+
+def gb(value: float) -> float:
+    """Bytes as a number of GB of 10^9, for an option that takes one."""
+    return value / 1e9
+
+
 def times(value: float, bounds: tuple[float, ...] = ()) -> str:
     """A ratio: "6.7x", "0.24x", "112x"; with more digits where two would put it on the other side of a bound."""
     if value >= 99.5:

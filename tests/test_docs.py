@@ -9,10 +9,12 @@ import pytest
 
 import kvcalc
 from kvcalc import Options
-from kvcalc.answers import flips
+from kvcalc.answers import flips, log_reasons
+from kvcalc.answers.capacity_log import compare
 from kvcalc.answers.curve import curve
 from kvcalc.answers.placement import Placing
 from kvcalc.cli.main import main
+from kvcalc.observe import logs
 from kvcalc.profiles.huggingface import families
 from kvcalc.render import json as renderer
 
@@ -100,3 +102,27 @@ def test_links_between_pages_lead_somewhere():
         text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
         for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_output_page_names_every_key_of_capacity_and_of_its_logs():
+    text = (DOCS / "output.md").read_text(encoding="utf-8")
+    planned = kvcalc.capacity("llama3.1-8b", "h100-pcie5")
+    line = "KV Cache is allocated. #tokens: 1000, K size: 0.06 GB, V size: 0.06 GB"
+    seen = compare(logs.parse(f"[2026-03-11 13:53:23 TP0] {line}\n"), "llama3.1-8b")
+    found = keys(json.loads(renderer.render([planned, seen])))
+    assert {"hbm", "adds_prefixes", "comparisons", "findings", "whole_takes_bytes"} <= found
+    assert {key for key in found if f"`{key}`" not in text} == set()
+
+
+def test_capacity_page_names_every_reason():
+    text = (DOCS / "capacity.md").read_text(encoding="utf-8")
+    assert [each.code for each in log_reasons.RULES if f"`{each.code}`" not in text] == []
+
+
+def test_capacity_page_holds_the_tables_of_its_script(script):
+    """`python scripts/capacity_report.py` writes them again."""
+    for name in ("log_rows", "fit_budget", "log_report"):
+        script(name)
+    report = script("capacity_report")
+    text = report.PAGE.read_text(encoding="utf-8")
+    assert report.page(text) == text

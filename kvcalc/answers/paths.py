@@ -38,7 +38,7 @@ def tiers(machine: Machine, options: Options) -> tuple[Tier, ...]:
     own = {tier.name: tier for tier in machine.tiers}
     picked, added = {}, {}
     for word in options.tiers:
-        name = _match(word, machine.tiers)
+        name = match(word, machine.tiers)
         if name:
             picked[name] = own[name]
         else:
@@ -48,7 +48,7 @@ def tiers(machine: Machine, options: Options) -> tuple[Tier, ...]:
     return _overridden(tuple(chosen.values()), options)
 
 
-def _match(word: str, known: Iterable[Tier]) -> str | None:
+def match(word: str, known: Iterable[Tier]) -> str | None:
     """The tier that a word names: its name, else its medium or the beginning of its name if only one fits."""
     names = [tier.name for tier in known]
     if word in names:
@@ -69,7 +69,7 @@ def _by_tier(chosen: tuple[Tier, ...], given: Mapping[str, float], option: str) 
     names = [tier.name for tier in chosen]
     found: dict[str, float] = {}
     for word, value in given.items():
-        name = _match(word, chosen)
+        name = match(word, chosen)
         if name in found:
             raise UserError(f"{option}: tier {name!r} is given twice")
         if name:

@@ -59,7 +59,7 @@ def settle(model: Model | str, hardware: Machine | str, tokens: int, options: Op
     if weights == "mxfp4" and found.checkpoint != "mxfp4":
         raise UserError(f"{found.name!r} has no MXFP4 experts; one of bf16, fp16, fp8, nvfp4")
     tiers = paths.tiers(machine, options)
-    bits = 16 if stored in formats.SIXTEEN_BIT else 8
+    bits = 16 if stored in formats.UNQUANTISED else 8
     job = Job(found, machine, tp, weights, bits, engine.prefill)
     return Setting(
         model=found,

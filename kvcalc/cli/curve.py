@@ -11,7 +11,7 @@ import typer
 from kvcalc import units
 from kvcalc.answers.options import Options
 from kvcalc.cli.margin import DEFAULT_NODE
-from kvcalc.cli.options import FormatOption, OutputOption, by_tier
+from kvcalc.cli.options import FormatOption, OutputOption, by_tier, optional
 from kvcalc.cli.options import prefill as read_prefill
 from kvcalc.errors import UserError
 from kvcalc.profiles import catalog
@@ -86,13 +86,13 @@ def curve(
         block_size=block_size,
         rate=_rate(sample),
         arrival=clock.arrival(arrival) if arrival else None,
-        shared_prefix=units.tokens(shared_prefix) if shared_prefix else None,
+        shared_prefix=optional("--shared-prefix", shared_prefix, units.tokens),
     )
     placing = None
     if model is not None:
         sizes = by_tier(tier or [], "--tier", "2TB", units.size)
         options = Options(tp=tp, weights=weights, prefill=read_prefill(prefill))
-        pool = units.size(hbm) if hbm else None
+        pool = optional("--hbm", hbm, units.size)
         placing = Placing(catalog.model(model), catalog.machine(hardware), options, pool, sizes)
     elif hbm or tier:
         raise UserError("--hbm and --tier are sizes in bytes; add --model to make tokens of them")

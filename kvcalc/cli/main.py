@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kvcalc.cli import curve, hardware, margin, models
+from kvcalc.cli import capacity, curve, hardware, margin, models
 from kvcalc.errors import UserError, shown
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command(short_help="Fetch or recompute, tier by tier.")(margin.margin)
+app.command(short_help="What fits in HBM, host memory, disk and store.")(capacity.capacity)
 app.command(short_help="Hit rate of a request trace by cache capacity.")(curve.curve)
 app.add_typer(models.app, name="models")
 app.add_typer(hardware.app, name="hardware")

@@ -33,6 +33,11 @@ def read(option: str, text: str, reads: Callable[[str], T]) -> T:
         raise UserError(f"{option}: {error}") from error
 
 
+def optional(option: str, text: str | None, reads: Callable[[str], T]) -> T | None:
+    """The same of an option that need not be given."""
+    return None if text is None else read(option, text, reads)
+
+
 def by_tier(given: list[str], option: str, example: str, reads: Callable[[str], float]) -> dict[str, float]:
     """Values by tier in texts like "nvme=7 GB/s"."""
     found: dict[str, float] = {}

@@ -39,12 +39,14 @@ _ALL = (
     Format("fp8_per_token_head", 1, 1, scale_bytes=4),
     Format("int8_per_token_head", 1, 1, scale_bytes=4),
     Format("int4_per_token_head", 2, 1, scale_bytes=4),
+    Format("fp32", 1, 4),
 )
 FORMATS = {each.name: each for each in _ALL}
 LATENT_ONLY = ("fp8_ds_mla", "nvfp4_ds_mla")
 AUTO = "auto"
 NAMES = (*FORMATS, *LATENT_ONLY, AUTO)
 SIXTEEN_BIT = ("bf16", "fp16")
+UNQUANTISED = (*SIXTEEN_BIT, "fp32")
 
 
 def stored(model: Model, kv_dtype: str) -> str:

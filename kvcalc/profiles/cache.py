@@ -16,14 +16,14 @@ from zlib import crc32
 
 from kvcalc import files, units
 from kvcalc.errors import UserError
+from kvcalc.profiles import budget, hardware, markers, model
 from kvcalc.profiles import fields as kinds
-from kvcalc.profiles import hardware, markers, model
 from kvcalc.profiles import sources as origins
 from kvcalc.profiles.sources import Source
 
 P = TypeVar("P", bound=kinds.Profile)
 
-_CODE = (units, kinds, markers, hardware, model, origins)
+_CODE = (units, kinds, markers, hardware, budget, model, origins)
 _CLASSES: dict[str, Callable[..., object]] = {
     name: found
     for module in _CODE

@@ -10,6 +10,7 @@ from typing import ParamSpec, TypeVar
 from kvcalc.errors import UserError, shown
 from kvcalc.frozen import frozen
 from kvcalc.profiles import cache, suggest
+from kvcalc.profiles.budget import Budget
 from kvcalc.profiles.fields import Profile
 from kvcalc.profiles.hardware import Accelerator, Curves, Engine, Fit, Node, NodeTier, Tier
 from kvcalc.profiles.model import Model
@@ -130,6 +131,11 @@ def fit(reference: str) -> Fit:
     return _get(Fit, reference)
 
 
+def budget(reference: str) -> Budget:
+    """A memory budget of an engine's version by name or path."""
+    return _get(Budget, reference)
+
+
 def curves(accelerator: str) -> Curves | None:
     """The prefill curves measured on an accelerator, or None."""
     path = find(Curves, accelerator)
@@ -154,14 +160,7 @@ def named(kind: type[P], reference: str, file: Path | None, field: str) -> P:
         raise UserError(f"{file}: {field}: {error}") from error
 
 
-HARDWARE: dict[str, type[Profile]] = {
-    "node": Node,
-    "tier": Tier,
-    "accelerator": Accelerator,
-    "engine": Engine,
-    "fit": Fit,
-    "curves": Curves,
-}
+HARDWARE = {kind.__name__.lower(): kind for kind in FOLDERS if kind is not Model}
 
 
 def all_hardware() -> tuple[list[tuple[str, Profile]], list[UserError]]:

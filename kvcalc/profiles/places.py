@@ -5,6 +5,7 @@ from functools import cache as once
 from pathlib import Path
 
 from kvcalc import files
+from kvcalc.profiles.budget import Budget
 from kvcalc.profiles.fields import Profile
 from kvcalc.profiles.hardware import Accelerator, Curves, Engine, Fit, Node, Tier
 from kvcalc.profiles.model import Model
@@ -13,12 +14,13 @@ MODELS = "model_profiles"
 SUFFIXES = (".yaml", ".yml")  # what ends like this is a path, not a name
 FOLDERS: dict[type[Profile], str] = {
     Model: MODELS,
-    Accelerator: "hardware_profiles/accelerators",
+    Node: "hardware_profiles/nodes",  # first of the hardware, where a name is of several kinds
     Tier: "hardware_profiles/tiers",
-    Node: "hardware_profiles/nodes",
+    Accelerator: "hardware_profiles/accelerators",
     Engine: "hardware_profiles/engines",
     Fit: "hardware_profiles/fits",
     Curves: "hardware_profiles/curves",
+    Budget: "hardware_profiles/budgets",
 }
 
 

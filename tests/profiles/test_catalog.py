@@ -229,7 +229,7 @@ def test_hardware_of_any_kind_is_found_by_its_name(reference: str, kind: type[Pr
 
 def test_all_hardware_is_listed_with_its_kind():
     listed = catalog.all_hardware()[0]
-    assert {word for word, _ in listed} == {"node", "tier", "accelerator", "engine", "fit", "curves"}
+    assert {word for word, _ in listed} == {"node", "tier", "accelerator", "engine", "fit", "curves", "budget"}
     assert len(listed) == sum(len(places.names(kind)) for kind in catalog.HARDWARE.values())
     assert all(type(profile) is catalog.HARDWARE[word] for word, profile in listed)
 
