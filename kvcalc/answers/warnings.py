@@ -8,7 +8,7 @@ from kvcalc.answers.margin_result import PathAnswer, best
 from kvcalc.answers.setting import Setting
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
-from kvcalc.physics import coefficients, crossover, formats, kv, work
+from kvcalc.physics import crossover, formats, kv, weights
 from kvcalc.physics.prefill import Prefill
 from kvcalc.profiles import catalog
 from kvcalc.profiles.hardware import Tier
@@ -71,15 +71,12 @@ def fits(setting: Setting) -> bool | None:
 
 def _needs(setting: Setting) -> _Needs | None:
     try:
-        counted = work.parameters(setting.model)
+        held = setting.tp * weights.rank_bytes(setting.model, setting.weights, setting.tp)
     except UserError:
         return None
     gpu = setting.machine.accelerator
-    dense = "bf16" if setting.weights == "mxfp4" else setting.weights
-    width = coefficients.WEIGHT_BYTES
-    weights = (counted.total - counted.experts) * width[dense] + counted.experts * width[setting.weights]
     cache = setting.tp * kv.resident(setting.model, setting.tokens + setting.options.new, setting.kv, setting.tp)
-    return _Needs(weights, cache, setting.tp * (gpu.device_memory or gpu.memory).value)
+    return _Needs(held, cache, setting.tp * (gpu.device_memory or gpu.memory).value)
 
 
 def _memory(setting: Setting) -> Iterator[str]:

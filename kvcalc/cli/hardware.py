@@ -14,6 +14,7 @@ from kvcalc.render import show as render
 app = typer.Typer(
     help="List hardware profiles, show one, check a file.",
     rich_markup_mode=None,
+    add_completion=False,
     no_args_is_help=True,
 )
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from typer.main import get_command
 
-from kvcalc.cli import capacity, curve, hardware, margin, models
+from kvcalc.cli.commands import Commands
 from kvcalc.errors import UserError, shown
 
 app = typer.Typer(
@@ -17,11 +18,6 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
 )
-app.command(short_help="Fetch or recompute, tier by tier.")(margin.margin)
-app.command(short_help="What fits in HBM, host memory, disk and store.")(capacity.capacity)
-app.command(short_help="Hit rate of a request trace by cache capacity.")(curve.curve)
-app.add_typer(models.app, name="models")
-app.add_typer(hardware.app, name="hardware")
 
 
 def _print_version(wanted: bool) -> None:
@@ -46,7 +42,9 @@ def main(argv: Sequence[str]) -> int:
     if sys.stdout is None:
         return _said("stdout is closed; send it to a file or to /dev/null", 1)
     try:
-        code = app(args=list(argv), prog_name="kvcalc", standalone_mode=False)
+        group = get_command(app)
+        group.commands = Commands()  # type: ignore[attr-defined]
+        code = group(args=list(argv), prog_name="kvcalc", standalone_mode=False)
         sys.stdout.flush()
     except UserError as error:
         return _said(str(error), 2)

@@ -14,7 +14,10 @@ from kvcalc.profiles.model import Model
 from kvcalc.render import show as render
 
 app = typer.Typer(
-    help="List model profiles, show one, check a file, import one.", rich_markup_mode=None, no_args_is_help=True
+    help="List model profiles, show one, check a file, import one.",
+    rich_markup_mode=None,
+    add_completion=False,
+    no_args_is_help=True,
 )
 app.command("import")(importing.import_)
 
