@@ -1,6 +1,7 @@
 """What `margin` answers, as one frozen result: it is the JSON, key by key (docs/output.md)."""
 
 from kvcalc.answers.flips import Flip
+from kvcalc.answers.margin_parts import Active, PartialHit, Preemption, Room, Sharing, Traffic
 from kvcalc.frozen import frozen
 from kvcalc.physics.crossover import Verdict
 from kvcalc.physics.prefill import Term
@@ -115,10 +116,27 @@ class Margin:
     kv_bytes_per_token: float
     kv_bytes_per_rank: int
     kv_groups: tuple[GroupSize, ...]
+    layers: int  # that something is loaded for
     recompute: RecomputeTime
     fits: bool | None  # do weights and this prompt's KV fit in the GPUs' memory? None: the weights are not known
     break_even_bytes_per_s: float
     break_even_min_margin_bytes_per_s: float
     paths: tuple[PathAnswer, ...]
+    partial_hits: tuple[PartialHit, ...]  # one a path, where new tokens follow the prefix
+    use: str
+    uses: tuple[Preemption, ...] | tuple[Active, ...] | tuple[Sharing, ...]  # of another use than the prefix cache
+    traffic: Traffic | None
+    room: Room
     warnings: tuple[str, ...]
     assumptions: tuple[Assumption, ...]
+
+
+def verdicts(result: Margin) -> tuple[Verdict | None, ...]:
+    """The best path's of each tier, for the use that was asked about. None: not known, or decoding, which has none."""
+    if not result.uses:
+        return tuple(path.verdict for path in best(result.paths))
+    tiers: dict[str, Preemption | Sharing] = {}
+    for use in result.uses:
+        if not isinstance(use, Active) and (use.tier not in tiers or (use.margin or 0) > (tiers[use.tier].margin or 0)):
+            tiers[use.tier] = use
+    return tuple(use.verdict for use in tiers.values())

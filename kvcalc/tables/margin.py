@@ -1,12 +1,13 @@
 """The answer to `margin` as tables: here its numbers get their units."""
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
+from types import ModuleType
 
 from kvcalc import units
-from kvcalc.answers.margin_result import Alternative, Assumption, Margin, PathAnswer, RecomputeTime, best
+from kvcalc.answers.margin_result import Alternative, Margin, PathAnswer, RecomputeTime, best
 from kvcalc.physics.crossover import BEST_FIRST
-from kvcalc.profiles.sources import Source
-from kvcalc.tables import changes, explain, flat, words
+from kvcalc.tables import changes, explain, flat, room, sourced, words
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
 READING = (
@@ -24,17 +25,42 @@ def page(results: Sequence[Margin], steps: bool = False) -> Page:
         _restored(results),
         *_recompute(results),
         *(_paths(result, words.on(result, results), READING if result is first else "") for result in results),
+        *(
+            block
+            for result in results
+            for part in _asked(result)
+            for block in part.blocks(result, words.on(result, results))
+        ),
         *_warnings(results),
         *(changes.table(result, words.on(result, results)) for result in results),
-        *(Lines(f"Arithmetic{words.on(result, results)}", explain.lines(result)) for result in results if steps),
-        *_assumptions(results),
+        *(Lines(f"Arithmetic{words.on(result, results)}", _arithmetic(result)) for result in results if steps),
+        *([] if several else [room.block(first.room, first.tokens, first.kv_stored)]),
+        *sourced.blocks(results),
     ]
     title = f"{first.model_title}, {units.count(first.tokens)} tokens: fetch or recompute?"
     return Page(title, "" if several else _summary(first), tuple(blocks), lambda: flat.table(results))
 
 
+def _asked(result: Margin) -> Iterator[ModuleType]:
+    """What shows the parts that were asked for; the rest is not imported, so that the program starts quickly."""
+    if result.uses:
+        yield import_module("kvcalc.tables.uses")
+    if result.partial_hits:
+        yield import_module("kvcalc.tables.partial")
+    if result.traffic:
+        yield import_module("kvcalc.tables.contention")
+
+
+def _arithmetic(result: Margin) -> tuple[str, ...]:
+    return (*explain.lines(result), *(line for part in _asked(result) for line in part.arithmetic(result)))
+
+
 def _summary(result: Margin) -> str:
     """Which tiers win, each by its best path, and whether that is sure."""
+    if result.uses:
+        from kvcalc.tables import uses
+
+        return uses.summary(result)
     said = [
         f"{verdict} {'instead of' if verdict == 'recompute' else 'from'} {_named(tiers, result)}"
         for verdict in BEST_FIRST
@@ -220,23 +246,3 @@ def _warnings(results: Sequence[Margin]) -> Iterator[Lines]:
         for line in dict.fromkeys(result.warnings):
             said.setdefault(line, []).append(result.hardware)
     yield from _lines("Warnings", [f"{nodes}{line}" for line, nodes in words.apart(results, said)])
-
-
-def _assumptions(results: Sequence[Margin]) -> Iterator[Lines]:
-    said: dict[Assumption, list[str]] = {}
-    for result in results:
-        for each in dict.fromkeys(result.assumptions):
-            said.setdefault(each, []).append(result.hardware)
-    sources = dict.fromkeys(_source(source) for each in said for source in each.sources)
-    names = {source: f"S{number}" for number, source in enumerate(sources, 1)}
-    texts = []
-    for each, nodes in words.apart(results, said):
-        cited = ", ".join(dict.fromkeys(names[_source(source)] for source in each.sources))
-        texts.append(f"{nodes}{each.text} [{cited}]" if cited else f"{nodes}{each.text}")
-    yield Lines("Assumptions", tuple(texts), numbered=True)
-    yield Lines("Sources", tuple(f"{name} {source}" for source, name in names.items()))
-
-
-def _source(source: Source) -> str:
-    checked = f", {source.checked}" if source.checked else ""
-    return f"{source.basis}{checked}: {source.title}; {source.address}"
