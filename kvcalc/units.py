@@ -24,8 +24,6 @@ LARGEST_COUNT = 10**12  # no model or machine has so many of anything
 LONGEST_PROMPT = 100_000_000  # tokens; ten times the longest context of any shipped profile
 
 _GROUPED = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3})+(?![\d,])[^,]*")  # a comma parts thousands and nothing else
-_PRICE = re.compile(r"(?P<amount>[\d.,_]+) ?(?P<currency>[A-Z]{3})(?: ?@ ?(?P<day>[\d-]+))?")
-_ENDURANCE = re.compile(r"(?P<writes>\d{1,6}(?:\.\d+)?) ?DWPD for (?P<years>\d{1,3}(?:\.\d+)?) years?", re.IGNORECASE)
 SMALLEST = 1e-6  # the last prefix of a time
 _ABOVE_ONE = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _BELOW_ONE = ((1.0, ""), (1e-3, "m"), (1e-6, "u"))
@@ -131,7 +129,7 @@ def frequency(text: str) -> float:
 
 def money(text: str) -> tuple[float, str, date]:
     """Amount, currency and day of a price in "2.50 USD@2026-11-29"."""
-    found = _PRICE.fullmatch(text.strip())
+    found = re.fullmatch(r"(?P<amount>[\d.,_]+) ?(?P<currency>[A-Z]{3})(?: ?@ ?(?P<day>[\d-]+))?", text.strip())
     example = "'2.50 USD@2026-11-29'"
     if found is None:
         raise UserError(f"{shown(text)} is not an amount, a currency and the day it was read; write one like {example}")
@@ -149,7 +147,7 @@ def money(text: str) -> tuple[float, str, date]:
 
 def endurance(text: str) -> tuple[float, float]:
     """Drive writes a day and seconds of rated life in "1 DWPD for 5 years"."""
-    found = _ENDURANCE.fullmatch(text.strip())
+    found = re.fullmatch(r"(?P<writes>\d{1,6}(\.\d+)?) ?DWPD for (?P<years>\d{1,3}(\.\d+)?) years?", text.strip())
     writes, years = (float(found["writes"]), float(found["years"])) if found else (0.0, 0.0)
     if not writes or not years or not physical(writes) or not physical(years):
         raise UserError(f"{shown(text)} is not the endurance of a drive; write one like '1 DWPD for 5 years'")

@@ -1,9 +1,9 @@
 """Does fetching a prefix's KV cache beat recomputing it, tier by tier, and what would change the answer?"""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kvcalc.answers import assumptions, memory, rows, warnings
-from kvcalc.answers.margin_parts import Active, PartialHit, Preemption, Sharing, Traffic
 from kvcalc.answers.margin_result import SCHEMA_VERSION, Alternative, GroupSize, Margin, RecomputeTime
 from kvcalc.answers.options import Options
 from kvcalc.answers.setting import Setting, settle
@@ -14,6 +14,9 @@ from kvcalc.physics.recompute import Measured, Way
 from kvcalc.physics.transfer import Loads
 from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.model import LayerGroup, Model
+
+if TYPE_CHECKING:
+    from kvcalc.answers.margin_parts import Active, PartialHit, Preemption, Sharing, Traffic
 
 
 def margin(model: Model | str, hardware: Machine | str, tokens: int, options: Options | None = None) -> Margin:
@@ -78,7 +81,7 @@ def _answer(setting: Setting) -> Margin:
     )
 
 
-def _partial_hits(setting: Setting) -> tuple[PartialHit, ...]:
+def _partial_hits(setting: Setting) -> "tuple[PartialHit, ...]":
     if not setting.options.new:
         return ()
     from kvcalc.answers import partial  # what is not asked for is not imported: the program starts quickly
@@ -86,7 +89,7 @@ def _partial_hits(setting: Setting) -> tuple[PartialHit, ...]:
     return partial.hits(setting)
 
 
-def _uses(setting: Setting) -> tuple[Preemption, ...] | tuple[Active, ...] | tuple[Sharing, ...]:
+def _uses(setting: Setting) -> "tuple[Preemption, ...] | tuple[Active, ...] | tuple[Sharing, ...]":
     if setting.options.use == "prefix":
         return ()
     from kvcalc.answers import uses
@@ -94,7 +97,7 @@ def _uses(setting: Setting) -> tuple[Preemption, ...] | tuple[Active, ...] | tup
     return uses.uses(setting)
 
 
-def _traffic(setting: Setting) -> Traffic | None:
+def _traffic(setting: Setting) -> "Traffic | None":
     if setting.options.concurrency is None and setting.options.rate is None:
         return None
     from kvcalc.answers import contention

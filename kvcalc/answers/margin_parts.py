@@ -1,4 +1,4 @@
-"""Parts of the answer to `margin` beside its paths: partial hits, traffic, the uses, the room there is."""
+"""Parts of the answer to `margin` that are there when they are asked for: partial hits, traffic, the uses."""
 
 from typing import Literal
 
@@ -108,23 +108,3 @@ class Sharing:
     verdict: Verdict
     capacity_ratio: int | None  # times as many different prefixes; None: a store's own size decides
     hit_rate_ratio: float | None  # by what the hit rate must grow to pay for the slower fetch; None: no growth does
-
-
-@frozen
-class TierRoom:
-    """Prefixes that a tier holds."""
-
-    tier: str
-    capacity_bytes: float
-    prefixes: int
-
-
-@frozen
-class Room:
-    """How many prefixes of this length are kept, where."""
-
-    hbm_kv_bytes: float | None  # beside the weights, all of it; None: the weights are not known
-    hbm_prefixes: int | None
-    fp8_ratio: float  # 16-bit KV over FP8 KV
-    replicas: int  # on the node
-    tiers: tuple[TierRoom, ...]

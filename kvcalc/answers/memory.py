@@ -1,6 +1,6 @@
 """What lies in the GPUs' memory: weights, this prompt's KV, and how many prefixes of its length find room."""
 
-from kvcalc.answers.margin_parts import Room, TierRoom
+from kvcalc.answers.margin_result import Room, TierRoom
 from kvcalc.answers.setting import Setting
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen

@@ -26,6 +26,9 @@ def sustained(capacity: float, writes_per_day: float) -> float:
     return capacity * writes_per_day / units.DAY
 
 
-def life(capacity: float, writes_per_day: float, rated_s: float, written_per_s: float) -> float:
-    """Seconds until the rated writes are used up at this rate."""
-    return sustained(capacity, writes_per_day) * rated_s / written_per_s
+def written(prefix: int, whole: int, hit_rate: float) -> float:
+    """Bytes that a mean request writes down: all of a miss, what the new tokens add of a hit.
+
+    `prefix` is the size of the prefix, `whole` with the new tokens.
+    """
+    return (1 - hit_rate) * whole + hit_rate * max(0, whole - prefix)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kvcalc import units
-from kvcalc.answers.margin_parts import Room
+from kvcalc.answers.margin_result import Room
 from kvcalc.physics.formats import SIXTEEN_BIT
 from kvcalc.tables.page import Lines
 
