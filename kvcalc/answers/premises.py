@@ -6,7 +6,7 @@ from kvcalc.answers.margin_result import Assumption
 from kvcalc.answers.setting import Setting
 
 USES = {
-    "preempt": "Preemption: the sequence is written to the tier, later fetched back; the GPUs do nothing else meanwhile",
+    "preempt": "Preemption: the sequence is written to the tier and later fetched back, nothing of it hidden",
     "active": (
         "Decoding: a step reads the weights and all KV of the batch, from HBM at its full bandwidth, over a path while "
         "HBM is read (FlexGen, Sheng et al. 2023); launches, communication and arithmetic are left out"
@@ -29,6 +29,6 @@ def premises(setting: Setting) -> Iterator[Assumption]:
         )
     if options.rate is not None:
         yield Assumption(
-            "Under load: requests come at random and are spread evenly over equal links; a miss is computed and written "
-            "down, a hit is restored and its new tokens written down; what is not known to be written so fast is left out"
+            "Under load: requests come at random and spread evenly over equal links; a miss is computed and written "
+            "down, a hit is restored and its new tokens are written down, unless the tier's writing is not known"
         )

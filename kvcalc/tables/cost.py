@@ -126,7 +126,7 @@ def _holding(result: Cost) -> Iterator[Table]:
         )
         for tier in tiers
     )
-    note = "Hold a prefix that comes again sooner than this. Each write of it wears a drive as much as so much holding costs."
+    note = "Hold a prefix that comes again sooner than this. Writing it once wears a drive as much as so much holding."
     yield Table("Holding: the five-minute rule", columns, rows, note)
 
 
