@@ -10,18 +10,40 @@ Sizes are bytes, rates bytes a second and one direction, times seconds. Whatever
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kvcalc.answers.cost import cost
+    from kvcalc.answers.cost_result import Cost
     from kvcalc.answers.margin import margin
     from kvcalc.answers.margin_result import Margin
     from kvcalc.answers.options import Options
+    from kvcalc.answers.prices import Price, Prices, Rating
     from kvcalc.errors import UserError
     from kvcalc.profiles.catalog import Machine
     from kvcalc.profiles.catalog import machine as load_hardware
     from kvcalc.profiles.catalog import model as load_model
     from kvcalc.profiles.model import Model
 
-__all__ = ["Machine", "Margin", "Model", "Options", "UserError", "load_hardware", "load_model", "margin"]
+__all__ = [
+    "Cost",
+    "Machine",
+    "Margin",
+    "Model",
+    "Options",
+    "Price",
+    "Prices",
+    "Rating",
+    "UserError",
+    "cost",
+    "load_hardware",
+    "load_model",
+    "margin",
+]
 
 _PLACES = {
+    "Cost": ("kvcalc.answers.cost_result", "Cost"),
+    "Price": ("kvcalc.answers.prices", "Price"),
+    "Prices": ("kvcalc.answers.prices", "Prices"),
+    "Rating": ("kvcalc.answers.prices", "Rating"),
+    "cost": ("kvcalc.answers.cost", "cost"),
     "Machine": ("kvcalc.profiles.catalog", "Machine"),
     "Margin": ("kvcalc.answers.margin_result", "Margin"),
     "Model": ("kvcalc.profiles.model", "Model"),

@@ -20,59 +20,47 @@ ONE_POOL = ("dram",)  # and under the ceiling of the host's memory
 
 @frozen
 class _Server:
-    """What transfers of either direction take of one link or ceiling."""
+    """One link or ceiling, with the directions that it carries."""
 
     name: str
-    hop: int  # its place on the way
+    place: int  # of its hop on the way
     servers: int
-    seconds: dict[Way, Callable[[Load], float]]
+    hops: dict[Way, Hop]
+    takes: Callable[[Hop, Load], float]
+
+    def seconds(self, way: Way, load: Load) -> float:
+        """What a transfer in this direction takes; nothing where the direction is another server's."""
+        return self.takes(self.hops[way], load) if way in self.hops else 0.0
 
 
 def traffic(setting: Setting) -> Traffic:
-    """What the concurrency, the rate or both that are asked for make of every path."""
-    options = setting.options
+    """What the concurrency, the rate or both that are asked for make of the GPUs and of every path."""
+    options, way = setting.options, setting.ways.chosen
     replicas = setting.machine.node.gpus // setting.tp
-    way = setting.ways.chosen
-    whole, rest = way.seconds(setting.tokens + options.new), setting.rest(way, setting.tokens)
     recompute = setting.recompute(way, setting.tokens)
     together = options.concurrency and queueing.together(recompute, replicas, options.concurrency)
-    request = None if options.hit_rate is None else (1 - options.hit_rate) * whole + options.hit_rate * rest
-    flows = () if options.rate is None or request is None else (Flow(options.rate, request),)
+    whole, rest = way.seconds(setting.tokens + options.new), setting.rest(way, setting.tokens)
+    rate, hit_rate = options.rate, options.hit_rate or 0.0
+    request = (1 - hit_rate) * whole + hit_rate * rest
     return Traffic(
         concurrency=options.concurrency,
-        rate_per_s=options.rate,
+        rate_per_s=rate,
         hit_rate=options.hit_rate,
         replicas=replicas,
         concurrent_recompute_s=together,
-        prefill_utilisation=queueing.utilisation(flows, replicas) if flows else None,
-        prefill_saturation_per_s=queueing.saturation(request, replicas) if request else None,
-        prefill_saturation_without_per_s=queueing.saturation(whole, replicas) if flows else None,
+        prefill_utilisation=queueing.utilisation((Flow(rate, request),), replicas) if rate else None,
+        prefill_saturation_per_s=queueing.saturation(request, replicas) if rate and request else None,
+        prefill_saturation_without_per_s=queueing.saturation(whole, replicas) if rate else None,
         paths=tuple(_path(setting, path, recompute, together) for path in setting.paths),
     )
 
 
 def _path(setting: Setting, path: Path, recompute: float, together: float | None) -> Contention:
-    load, options = setting.loads(setting.tokens), setting.options
-    fetch = path.typical.fetch(load).seconds
-    servers = list(_servers(setting, path))
+    servers = tuple(_servers(setting, path))
     stations = tuple(_station(setting, server) for server in servers)
-    concurrent = None
-    if options.concurrency:
-        begun = path.typical.latency + path.typical.overhead.seconds(load.tokens)
-        times = [
-            (each.hop, queueing.together(each.seconds["read"](load), each.servers, options.concurrency))
-            for each in servers
-            if "read" in each.seconds
-        ]
-        concurrent = max(fetch, begun + _along(times, path))
-    waiting = None
-    if options.rate is not None:
-        crossed = [each for each in servers if "read" in each.seconds]
-        waits = [(each.hop, queueing.wait(_flows(setting, each), each.servers)) for each in crossed]
-        found = [(hop, each) for hop, each in waits if each is not None]
-        waiting = _along(found, path) if len(found) == len(waits) else None
+    fetch = path.typical.seconds(setting.loads(setting.tokens))
+    concurrent, waiting = _at_once(setting, path, servers), _wait(setting, path, servers)
     loaded = None if waiting is None else fetch + waiting
-    busy = [station.utilisation for station in stations if station.utilisation is not None]
     full = [station.saturation_per_s for station in stations if station.saturation_per_s is not None]
     return Contention(
         tier=path.tier.name,
@@ -83,14 +71,35 @@ def _path(setting: Setting, path: Path, recompute: float, together: float | None
         wait_s=waiting,
         loaded_fetch_s=loaded,
         loaded_margin=recompute / loaded if loaded else None,
-        utilisation=max(busy, default=None),
+        utilisation=max((each.utilisation for each in stations if each.utilisation is not None), default=None),
         saturation_per_s=min(full, default=None),
     )
 
 
+def _at_once(setting: Setting, path: Path, servers: tuple[_Server, ...]) -> float | None:
+    """Seconds until all restores that begin together are done; one of them takes what it takes alone."""
+    concurrent, load = setting.options.concurrency, setting.loads(setting.tokens)
+    if concurrent is None:
+        return None
+    times = [(each.place, queueing.together(each.seconds("read", load), each.servers, concurrent)) for each in servers]
+    begun = path.typical.latency + path.typical.overhead.seconds(load.tokens)
+    return max(path.typical.seconds(load), begun + _along(times, path))
+
+
+def _wait(setting: Setting, path: Path, servers: tuple[_Server, ...]) -> float | None:
+    """Mean seconds that a restore waits; None without a rate, or where a queue that it stands in only grows."""
+    if setting.options.rate is None:
+        return None
+    crossed = [each for each in servers if "read" in each.hops]
+    waits = [(each.place, queueing.wait(_flows(setting, each), each.servers)) for each in crossed]
+    found = [(place, seconds) for place, seconds in waits if seconds is not None]
+    return _along(found, path) if len(found) == len(waits) else None
+
+
 def _along(times: list[tuple[int, float]], path: Path) -> float:
     """The slowest of a hop's stations, and of pipelined hops the slowest; otherwise hops add."""
-    hops = [max(seconds for hop, seconds in times if hop == place) for place in {hop for hop, _ in times}]
+    places = {place for place, _ in times}
+    hops = [max(seconds for other, seconds in times if other == place) for place in places]
     return max(hops) if path.typical.pipelined else sum(hops)
 
 
@@ -106,22 +115,14 @@ def _servers(setting: Setting, path: Path) -> Iterator[_Server]:
 
 
 def _apart(setting: Setting, place: int, tier: Tier, ways: dict[Way, Hop]) -> Iterator[_Server]:
-    load = setting.loads(setting.tokens)
-    gpus = setting.machine.node.gpus
-    shared = {"links": tier.medium in ONE_DEVICE, "ceiling": tier.medium in ONE_POOL}
-    for what, seconds in (("links", _on_links), ("ceiling", _under_ceiling)):
-        if what == "ceiling" and not tier.node_ceiling:
-            continue
-        groups: list[list[Way]] = [list(ways)] if shared[what] else [[way] for way in ways]
-        for group in groups:
-            servers = gpus // ways[group[0]].busy(load) if what == "links" and tier.links == "per-gpu" else 1
-            takes = {way: _takes(ways[way], seconds) for way in group}
-            name = f"{tier.name}, {'link' if what == 'links' else 'all links together'}"
-            yield _Server(name, place, servers, takes)
-
-
-def _takes(hop: Hop, seconds: Callable[[Hop, Load], float]) -> Callable[[Load], float]:
-    return lambda load: seconds(hop, load)
+    together, apart = [ways], [{way: hop} for way, hop in ways.items()]
+    busy = ways["read"].busy(setting.loads(setting.tokens))
+    servers = setting.machine.node.gpus // busy if tier.links == "per-gpu" else 1
+    for hops in together if tier.medium in ONE_DEVICE else apart:
+        yield _Server(f"{tier.name}, link", place, servers, hops, _on_links)
+    if tier.node_ceiling:
+        for hops in together if tier.medium in ONE_POOL else apart:
+            yield _Server(f"{tier.name}, all links together", place, 1, hops, _under_ceiling)
 
 
 def _on_links(hop: Hop, load: Load) -> float:
@@ -138,11 +139,12 @@ def _flows(setting: Setting, server: _Server) -> tuple[Flow, ...]:
     """Hits are restored and their new tokens written down; of misses everything is."""
     rate, hit = setting.options.rate or 0.0, setting.options.hit_rate or 0.0
     prefix, whole = setting.loads(setting.tokens), setting.loads(setting.tokens + setting.options.new)
-    read, write = server.seconds.get("read"), server.seconds.get("write")
-    found = [Flow(rate * hit, read(prefix))] if read else []
-    if write:
-        added = max(0.0, write(whole) - write(prefix))
-        found += [Flow(rate * (1 - hit), write(whole)), Flow(rate * hit, added)]
+    written = server.seconds("write", whole)
+    found = (
+        Flow(rate * hit, server.seconds("read", prefix)),
+        Flow(rate * (1 - hit), written),
+        Flow(rate * hit, max(0.0, written - server.seconds("write", prefix))),
+    )
     return tuple(flow for flow in found if flow.rate * flow.service)
 
 
@@ -150,12 +152,11 @@ def _station(setting: Setting, server: _Server) -> Station:
     rate = setting.options.rate
     flows = _flows(setting, server) if rate else ()
     request = sum(flow.rate * flow.service for flow in flows) / rate if rate else None
-    read = server.seconds.get("read")
     return Station(
         name=server.name,
-        direction="both" if len(server.seconds) == 2 else next(iter(server.seconds)),
+        direction="both" if len(server.hops) == 2 else next(iter(server.hops)),
         servers=server.servers,
-        restore_s=read(setting.loads(setting.tokens)) if read else 0.0,
+        restore_s=server.seconds("read", setting.loads(setting.tokens)),
         request_s=request,
         utilisation=queueing.utilisation(flows, server.servers) if rate else None,
         saturation_per_s=queueing.saturation(request, server.servers) if request else None,

@@ -78,10 +78,10 @@ class _Case:
 
     def rating(self, tier: Tier) -> Rating | None:
         """The option's, else the profile's."""
-        if tier.name in self.ratings or tier.endurance is None:
+        if tier.name in self.ratings or tier.drive_writes_per_day is None:
             return self.ratings.get(tier.name)
-        years = tier.endurance.years
-        return Rating(tier.endurance.writes_per_day.value, years.value * units.YEAR if years else None)
+        years = tier.drive_years
+        return Rating(tier.drive_writes_per_day.value, years.value * units.YEAR if years else None)
 
 
 def _one_request(setting: Setting) -> Way:
@@ -222,9 +222,8 @@ def _premises(case: _Case) -> Iterator[Assumption]:
     yield Assumption("GPU time of recomputing: by the rate that the whole node reaches; latency: of one request alone")
     if any(case.rating(tier) for tier in case.setting.tiers):
         text = "Wear: a drive's price is spread over its rated writes; writing a prefix uses up its part of them"
-        yield Assumption(
-            text, tuple(tier.endurance.writes_per_day.source for tier in case.setting.tiers if tier.endurance)
-        )
+        rated = [tier.drive_writes_per_day for tier in case.setting.tiers if tier.name not in case.ratings]
+        yield Assumption(text, tuple(figure.source for figure in rated if figure))
     if case.setting.options.rate is not None:
         yield Assumption(
             "Every token that is computed is written to every tier once; hits write their new tokens alone"

@@ -17,6 +17,9 @@ class PartialHit:
     bound_by: Literal["link", "compute"]  # what the layered time waits for
     cached_to_new: float
     link_bound_cached_to_new: float | None  # the ratio beyond which the link decides; None: no ratio
+    recompute_s_per_token: float  # r: a new token with nothing before it
+    fetch_s_per_token: float  # f: a cached token
+    pair_s: float  # q: a new token attends to a cached one
 
 
 @frozen

@@ -17,6 +17,7 @@ def hits(setting: Setting) -> tuple[PartialHit, ...]:
 def _hit(setting: Setting, path: Path, computing: float, per_token: tuple[float, float]) -> PartialHit:
     fetch = path.typical.fetch(setting.loads(setting.tokens))
     moving = fetch.seconds - fetch.fixed
+    per_cached = moving / setting.tokens
     (recompute, pair), new = per_token, setting.options.new
     return PartialHit(
         tier=path.tier.name,
@@ -27,5 +28,8 @@ def _hit(setting: Setting, path: Path, computing: float, per_token: tuple[float,
         ),
         bound_by="link" if moving > computing else "compute",
         cached_to_new=setting.tokens / new,
-        link_bound_cached_to_new=suffix.link_bound_ratio(recompute, moving / setting.tokens, pair, new),
+        link_bound_cached_to_new=suffix.link_bound_ratio(recompute, per_cached, pair, new),
+        recompute_s_per_token=recompute,
+        fetch_s_per_token=per_cached,
+        pair_s=pair,
     )

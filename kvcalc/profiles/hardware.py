@@ -69,14 +69,6 @@ class Direction:
 
 
 @part
-class Endurance:
-    """How much a drive may be written."""
-
-    writes_per_day: Number  # of its whole capacity
-    years: Number | None = None  # for which it is rated
-
-
-@part
 class Tier(Profile):
     """A place KV can live, with the path to the GPU."""
 
@@ -91,7 +83,8 @@ class Tier(Profile):
     pageable: RateRange | None = None  # read bandwidth from memory that is not pinned
     node_ceiling: RateRange | None = None  # all links of a node together
     capacity: Size | None = None
-    endurance: Endurance | None = None  # of a drive; None is unknown
+    drive_writes_per_day: Number | None = None  # of its whole capacity, that a drive is rated for
+    drive_years: Number | None = None  # for which it is rated
 
 
 @part

@@ -64,9 +64,12 @@ def arithmetic(result: Margin) -> Iterator[str]:
         yield f"{name}: first token = {units.short(path.fetch_s, 's')} fetch + {rest} = {plain}"
         parts = f"{fixed} + max({moving}, {rest}) + min({moving}, {rest}) / {result.layers} layers"
         yield f"{name}: layer by layer = {parts} = {layered}"
-        yield f"{name}: link-bound above C/N = r/(f - N*q) = {_bound(hit)}"
+        yield f"{name}: link-bound above cached / new = {_bound(hit, result.new_tokens)}"
 
 
-def _bound(hit: PartialHit) -> str:
-    bound = hit.link_bound_cached_to_new
-    return "never, for f <= N*q" if bound is None else units.ratio(bound)
+def _bound(hit: PartialHit, new: int) -> str:
+    fetch, pairs = units.short(hit.fetch_s_per_token, "s"), units.short(new * hit.pair_s, "s")
+    if hit.link_bound_cached_to_new is None:
+        return f"never: a cached token is loaded in {fetch} and attended to in {pairs}"
+    ratio = units.ratio(hit.link_bound_cached_to_new)
+    return f"{units.short(hit.recompute_s_per_token, 's')} / ({fetch} - {pairs} of attention) = {ratio}"
