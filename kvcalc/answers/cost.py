@@ -219,7 +219,12 @@ def _premises(case: _Case) -> Iterator[Assumption]:
         "GPU time of a fetch: its bytes are written to HBM; copy engines take no more of the GPU, copy kernels do",
         (gpu.memory_bandwidth.source,),
     )
-    yield Assumption("GPU time of recomputing: by the rate that the whole node reaches; latency: of one request alone")
+    if case.latency == case.throughput:
+        yield Assumption(
+            "GPU time and latency of recomputing are those of one request: no rate of a whole node is known"
+        )
+    else:
+        yield Assumption("GPU time of recomputing: by the rate of the whole node; latency: of one request alone")
     if any(case.rating(tier) for tier in case.setting.tiers):
         text = "Wear: a drive's price is spread over its rated writes; writing a prefix uses up its part of them"
         rated = [tier.drive_writes_per_day for tier in case.setting.tiers if tier.name not in case.ratings]

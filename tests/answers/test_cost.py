@@ -45,6 +45,7 @@ def test_fetch_takes_next_to_no_gpu_time_even_where_it_is_slow():
 def test_rate_that_is_given_serves_both_margins():
     result = ask({"prefill": 28_000.0})
     assert result.latency == result.throughput
+    assert any("no rate of a whole node is known" in each.text for each in result.assumptions)
 
 
 def test_break_even_residence_by_hand():
