@@ -6,46 +6,29 @@ from typing import Annotated
 import typer
 
 from kvcalc import units
-from kvcalc.cli import question
+from kvcalc.cli import asked
+from kvcalc.cli.asked import DEFAULT_NODE
 from kvcalc.cli.options import FormatOption, OutputOption, by_tier, read
 from kvcalc.cli.options import latency as read_latency
-from kvcalc.cli.question import (
-    DEFAULT_NODE,
-    BandwidthOption,
-    EngineOption,
-    HitRateOption,
-    KvDtypeOption,
-    LatencyOption,
-    LinksOption,
-    MinMarginOption,
-    ModelOption,
-    NewOption,
-    PrefillOption,
-    RateOption,
-    SeqOption,
-    TierOption,
-    TpOption,
-    WeightsOption,
-)
 
 
 def cost(
-    model: ModelOption,
-    seq: SeqOption = "20000",
+    model: asked.ModelOption,
+    seq: asked.SeqOption = "20000",
     hardware: Annotated[str, typer.Option(help="Node profile: a name, or a YAML file")] = DEFAULT_NODE,
-    tier: TierOption = None,
-    kv_dtype: KvDtypeOption = "fp8",
-    weights: WeightsOption = None,
-    tp: TpOption = None,
-    engine: EngineOption = "ideal",
-    prefill: PrefillOption = None,
-    bandwidth: BandwidthOption = None,
-    latency: LatencyOption = None,
-    links: LinksOption = None,
-    new: NewOption = "0",
-    min_margin: MinMarginOption = 3.0,
-    rate: RateOption = None,
-    hit_rate: HitRateOption = None,
+    tier: asked.TierOption = None,
+    kv_dtype: asked.KvDtypeOption = "fp8",
+    weights: asked.WeightsOption = None,
+    tp: asked.TpOption = None,
+    engine: asked.EngineOption = "ideal",
+    prefill: asked.PrefillOption = None,
+    bandwidth: asked.BandwidthOption = None,
+    latency: asked.LatencyOption = None,
+    links: asked.LinksOption = None,
+    new: asked.NewOption = "0",
+    min_margin: asked.MinMarginOption = 3.0,
+    rate: asked.RateOption = None,
+    hit_rate: asked.HitRateOption = None,
     gpu_hour: Annotated[
         str | None, typer.Option(help="Price of one GPU and hour, with its date: '2.50 USD@2026-11-29'")
     ] = None,
@@ -73,15 +56,15 @@ def cost(
         weights=weights,
         tp=tp,
         engine=engine,
-        prefill=question.prefill(prefill),
+        prefill=None if prefill is None else asked.prefill(prefill),
         tiers=tuple(tier or ()),
         bandwidth=by_tier(bandwidth or [], "--bandwidth", "50GB/s", units.rate),
         latency=by_tier(latency or [], "--latency", "100us", read_latency),
-        links=question.links(links),
+        links=None if links is None else asked.links(links),
         new=read("--new", new, partial(units.tokens, least=0)),
         min_margin=min_margin,
-        rate=question.rate(rate),
-        hit_rate=question.hit_rate(hit_rate),
+        rate=None if rate is None else read("--rate", rate, units.frequency),
+        hit_rate=None if hit_rate is None else read("--hit-rate", hit_rate, units.share),
     )
     prices = Prices(
         gpu_hour=None if gpu_hour is None else read("--gpu-hour", gpu_hour, lambda text: Price(*units.money(text))),

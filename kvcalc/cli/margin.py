@@ -9,29 +9,10 @@ from kvcalc import units
 from kvcalc.answers import margin as answers
 from kvcalc.answers.margin_result import Margin, verdicts
 from kvcalc.answers.options import Options, Use
-from kvcalc.cli import question
+from kvcalc.cli import asked
+from kvcalc.cli.asked import DEFAULT_NODE
 from kvcalc.cli.options import FormatOption, OutputOption, by_tier, read
 from kvcalc.cli.options import latency as read_latency
-from kvcalc.cli.question import (
-    DEFAULT_NODE,
-    BandwidthOption,
-    EngineOption,
-    HitRateOption,
-    KvDtypeOption,
-    LatencyOption,
-    LayoutOption,
-    LinksOption,
-    MinMarginOption,
-    ModelOption,
-    NewOption,
-    PageOption,
-    PrefillOption,
-    RateOption,
-    SeqOption,
-    TierOption,
-    TpOption,
-    WeightsOption,
-)
 from kvcalc.errors import UserError
 from kvcalc.physics.crossover import BEST_FIRST
 from kvcalc.profiles import catalog, places
@@ -42,33 +23,33 @@ from kvcalc.tables import margin as tables
 
 
 def margin(
-    model: ModelOption,
-    seq: SeqOption = "20000",
+    model: asked.ModelOption,
+    seq: asked.SeqOption = "20000",
     hardware: Annotated[
         list[str] | None,
         typer.Option(help="Node profile: a name, a YAML file, or 'all'; repeatable", show_default=DEFAULT_NODE),
     ] = None,
-    tier: TierOption = None,
-    kv_dtype: KvDtypeOption = "fp8",
-    weights: WeightsOption = None,
-    tp: TpOption = None,
-    engine: EngineOption = "ideal",
-    prefill: PrefillOption = None,
-    bandwidth: BandwidthOption = None,
-    latency: LatencyOption = None,
-    links: LinksOption = None,
-    layout: LayoutOption = None,
-    page: PageOption = None,
-    new: NewOption = "0",
-    min_margin: MinMarginOption = 3.0,
+    tier: asked.TierOption = None,
+    kv_dtype: asked.KvDtypeOption = "fp8",
+    weights: asked.WeightsOption = None,
+    tp: asked.TpOption = None,
+    engine: asked.EngineOption = "ideal",
+    prefill: asked.PrefillOption = None,
+    bandwidth: asked.BandwidthOption = None,
+    latency: asked.LatencyOption = None,
+    links: asked.LinksOption = None,
+    layout: asked.LayoutOption = None,
+    page: asked.PageOption = None,
+    new: asked.NewOption = "0",
+    min_margin: asked.MinMarginOption = 3.0,
     use: Annotated[
         Use, typer.Option(help="What offloading is for: prefix cache, preemption, decoding from it, sharing")
     ] = "prefix",
     batch: Annotated[int, typer.Option(min=1, help="Sequences that decode together, for --use active")] = 1,
     replicas: Annotated[int, typer.Option(min=2, help="Replicas that share one copy, for --use shared")] = 2,
     concurrency: Annotated[int | None, typer.Option(min=1, help="Restores that begin together on the node")] = None,
-    rate: RateOption = None,
-    hit_rate: HitRateOption = None,
+    rate: asked.RateOption = None,
+    hit_rate: asked.HitRateOption = None,
     fail_if: Annotated[
         Literal["recompute", "marginal"] | None, typer.Option(help="Exit 3 if any verdict is this or worse")
     ] = None,
@@ -82,11 +63,11 @@ def margin(
         weights=weights,
         tp=tp,
         engine=engine,
-        prefill=question.prefill(prefill),
+        prefill=None if prefill is None else asked.prefill(prefill),
         tiers=tuple(tier or ()),
         bandwidth=by_tier(bandwidth or [], "--bandwidth", "50GB/s", units.rate),
         latency=by_tier(latency or [], "--latency", "100us", read_latency),
-        links=question.links(links),
+        links=None if links is None else asked.links(links),
         layout=layout,
         page=page,
         new=read("--new", new, partial(units.tokens, least=0)),
@@ -95,8 +76,8 @@ def margin(
         batch=batch,
         replicas=replicas,
         concurrency=concurrency,
-        rate=question.rate(rate),
-        hit_rate=question.hit_rate(hit_rate),
+        rate=None if rate is None else read("--rate", rate, units.frequency),
+        hit_rate=None if hit_rate is None else read("--hit-rate", hit_rate, units.share),
     )
     tokens = read("--seq", seq, units.tokens)
     found = catalog.model(model)

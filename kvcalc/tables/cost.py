@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kvcalc import units
 from kvcalc.answers.cost_result import Cost, TierCost, Work
-from kvcalc.tables import room, sourced, words
+from kvcalc.tables import cited, room, words
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
 ASKED = (
@@ -39,7 +39,7 @@ def page(result: Cost, steps: bool = False) -> Page:
         *_drives(result),
         *([Lines("Arithmetic", tuple(_arithmetic(result)))] if steps else []),
         room.block(result.room, result.tokens, result.kv_stored),
-        *sourced.blocks([result]),
+        *cited.blocks((each, "") for each in result.assumptions),
     ]
     title = (
         f"{result.model_title}, {units.count(result.tokens)} tokens on {result.hardware}: what a tier costs and saves"
@@ -48,7 +48,7 @@ def page(result: Cost, steps: bool = False) -> Page:
 
 
 def _summary(result: Cost) -> str:
-    gpu = words.several(result.tp, "GPU")
+    gpu = words.counted(result.tp, "GPU")
     saved = f"A hit saves {units.span(result.recompute_gpu_s)} of GPU time ({gpu})"
     held = [
         f"{units.span(tier.holding.break_even_s)} in {tier.tier}"

@@ -1,13 +1,11 @@
 """The answer to `margin` as tables: here its numbers get their units."""
 
 from collections.abc import Iterator, Sequence
-from importlib import import_module
-from types import ModuleType
 
 from kvcalc import units
-from kvcalc.answers.margin_result import Alternative, Margin, PathAnswer, RecomputeTime, best
+from kvcalc.answers.margin_result import Alternative, Assumption, Margin, PathAnswer, RecomputeTime, best
 from kvcalc.physics.crossover import BEST_FIRST
-from kvcalc.tables import changes, explain, flat, room, sourced, words
+from kvcalc.tables import changes, cited, explain, flat, parts, room, words
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
 READING = (
@@ -25,42 +23,25 @@ def page(results: Sequence[Margin], steps: bool = False) -> Page:
         _restored(results),
         *_recompute(results),
         *(_paths(result, words.on(result, results), READING if result is first else "") for result in results),
-        *(
-            block
-            for result in results
-            for part in _asked(result)
-            for block in part.blocks(result, words.on(result, results))
-        ),
+        *(block for result in results for block in parts.blocks(result, words.on(result, results))),
         *_warnings(results),
         *(changes.table(result, words.on(result, results)) for result in results),
-        *(Lines(f"Arithmetic{words.on(result, results)}", _arithmetic(result)) for result in results if steps),
+        *(
+            Lines(f"Arithmetic{words.on(result, results)}", (*explain.lines(result), *parts.arithmetic(result)))
+            for result in results
+            if steps
+        ),
         *([] if several else [room.block(first.room, first.tokens, first.kv_stored)]),
-        *sourced.blocks(results),
+        *_assumptions(results),
     ]
     title = f"{first.model_title}, {units.count(first.tokens)} tokens: fetch or recompute?"
     return Page(title, "" if several else _summary(first), tuple(blocks), lambda: flat.table(results))
 
 
-def _asked(result: Margin) -> Iterator[ModuleType]:
-    """What shows the parts that were asked for; the rest is not imported, so that the program starts quickly."""
-    if result.uses:
-        yield import_module("kvcalc.tables.uses")
-    if result.partial_hits:
-        yield import_module("kvcalc.tables.partial")
-    if result.traffic:
-        yield import_module("kvcalc.tables.contention")
-
-
-def _arithmetic(result: Margin) -> tuple[str, ...]:
-    return (*explain.lines(result), *(line for part in _asked(result) for line in part.arithmetic(result)))
-
-
 def _summary(result: Margin) -> str:
     """Which tiers win, each by its best path, and whether that is sure."""
     if result.uses:
-        from kvcalc.tables import uses
-
-        return uses.summary(result)
+        return parts.summary(result)
     said = [
         f"{verdict} {'instead of' if verdict == 'recompute' else 'from'} {_named(tiers, result)}"
         for verdict in BEST_FIRST
@@ -246,3 +227,11 @@ def _warnings(results: Sequence[Margin]) -> Iterator[Lines]:
         for line in dict.fromkeys(result.warnings):
             said.setdefault(line, []).append(result.hardware)
     yield from _lines("Warnings", [f"{nodes}{line}" for line, nodes in words.apart(results, said)])
+
+
+def _assumptions(results: Sequence[Margin]) -> Iterator[Lines]:
+    said: dict[Assumption, list[str]] = {}
+    for result in results:
+        for each in dict.fromkeys(result.assumptions):
+            said.setdefault(each, []).append(result.hardware)
+    yield from cited.blocks(words.apart(results, said))

@@ -1,33 +1,21 @@
 """What several tables call the same thing: nodes side by side, a path with its links, a margin."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from kvcalc import units
-from kvcalc.answers.margin_result import Assumption, Margin, PathAnswer
+from kvcalc.answers.margin_result import Margin, PathAnswer
 from kvcalc.tables.page import Cell
 
 T = TypeVar("T")
 
 
-class Answer(Protocol):
-    """Whatever is answered for a node."""
-
-    @property
-    def hardware(self) -> str:
-        """The node's name."""
-
-    @property
-    def assumptions(self) -> tuple[Assumption, ...]:
-        """What the answer rests on."""
-
-
-def on(result: Answer, results: Sequence[Answer]) -> str:
+def on(result: Margin, results: Sequence[Margin]) -> str:
     """The end of a title that tells nodes apart, where there are several."""
     return f", {result.hardware}" if len(results) > 1 else ""
 
 
-def apart(results: Sequence[Answer], said: Mapping[T, list[str]]) -> Iterator[tuple[T, str]]:
+def apart(results: Sequence[Margin], said: Mapping[T, list[str]]) -> Iterator[tuple[T, str]]:
     """Things said of some nodes, each with the words that name those nodes; nothing where it is said of all."""
     for thing, nodes in said.items():
         yield thing, "" if len(nodes) == len(results) else f"{', '.join(nodes)}: "
@@ -46,12 +34,12 @@ def name(path: PathAnswer) -> str:
 
 def path(tier: str, links: int) -> str:
     """The same where only the links that may be used are known."""
-    return f"{tier}, {several(links, 'link')}"
+    return f"{tier}, {counted(links, 'link')}"
 
 
-def several(count: int, thing: str) -> str:
-    """So many of a thing."""
-    return f"{units.count(count)} {thing}{'' if count == 1 else 's'}"
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 link", "8 links"."""
+    return f"{number} {noun}{'s' if number > 1 else ''}"
 
 
 def seconds(value: float | None, without: str = "") -> Cell:

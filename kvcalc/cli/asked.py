@@ -1,10 +1,11 @@
-"""Options that say what is asked about: the model, the prefix, the tiers, the engine; and how their text is read."""
+"""Options of `margin` that other questions take with the same meaning, and the node that is asked about by default."""
 
 from typing import Annotated, Literal
 
 import typer
 
 from kvcalc import units
+from kvcalc.answers.options import WayName
 from kvcalc.cli.options import read
 from kvcalc.errors import UserError, shown
 from kvcalc.physics import formats
@@ -51,27 +52,17 @@ HitRateOption = Annotated[
 ]
 
 
-def prefill(text: str | None) -> Literal["profile", "model", "textbook"] | float | None:
+def prefill(text: str) -> WayName | float:
     """A way to find the recompute time, or tokens/s."""
-    if text is None or text in ("profile", "model", "textbook"):
+    if text in ("profile", "model", "textbook"):
         return text  # type: ignore[return-value]
     return read("--prefill", text, units.token_rate)
 
 
-def links(text: str | None) -> int | Literal["all"] | None:
-    """A number of links, or all of them."""
-    if text is None or text == "all":
-        return text  # type: ignore[return-value]
+def links(text: str) -> int | Literal["all"]:
+    """A number of links, or all."""
+    if text == "all":
+        return "all"
     if not text.isascii() or not text.isdecimal() or len(text) > 4 or int(text) < 1:
         raise UserError(f"--links: {shown(text)} is not a number of links; write one like '1' or 'all'")
     return int(text)
-
-
-def rate(text: str | None) -> float | None:
-    """Requests a second."""
-    return None if text is None else read("--rate", text, units.frequency)
-
-
-def hit_rate(text: str | None) -> float | None:
-    """A share."""
-    return None if text is None else read("--hit-rate", text, units.share)
