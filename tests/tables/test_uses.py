@@ -45,5 +45,5 @@ def test_wear_that_costs_more_than_a_hit_saves_says_so():
 
 
 def test_writing_that_is_not_known_leaves_preemption_without_a_verdict():
-    line = next(line for line in printed(use="preempt").splitlines() if line.startswith("| remote-store"))
+    line = next(line for line in printed(use="preempt").splitlines() if line.startswith("| remote-store, 1 link"))
     assert line.count("not known") == 2
