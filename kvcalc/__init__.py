@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from kvcalc.answers.capacity import capacity
     from kvcalc.answers.capacity_options import CapacityOptions
     from kvcalc.answers.capacity_result import Capacity
+    from kvcalc.answers.cost import cost
+    from kvcalc.answers.cost_result import Cost
     from kvcalc.answers.margin import margin
     from kvcalc.answers.margin_result import Margin
     from kvcalc.answers.options import Options
+    from kvcalc.answers.prices import Price, Prices, Rating
     from kvcalc.errors import UserError
     from kvcalc.profiles.catalog import Machine
     from kvcalc.profiles.catalog import machine as load_hardware
@@ -25,12 +28,17 @@ if TYPE_CHECKING:
 __all__ = [
     "Capacity",
     "CapacityOptions",
+    "Cost",
     "Machine",
     "Margin",
     "Model",
     "Options",
+    "Price",
+    "Prices",
+    "Rating",
     "UserError",
     "capacity",
+    "cost",
     "load_hardware",
     "load_model",
     "margin",
@@ -39,6 +47,11 @@ __all__ = [
 _PLACES = {
     "Capacity": ("kvcalc.answers.capacity_result", "Capacity"),
     "CapacityOptions": ("kvcalc.answers.capacity_options", "CapacityOptions"),
+    "Cost": ("kvcalc.answers.cost_result", "Cost"),
+    "Price": ("kvcalc.answers.prices", "Price"),
+    "Prices": ("kvcalc.answers.prices", "Prices"),
+    "Rating": ("kvcalc.answers.prices", "Rating"),
+    "cost": ("kvcalc.answers.cost", "cost"),
     "Machine": ("kvcalc.profiles.catalog", "Machine"),
     "Margin": ("kvcalc.answers.margin_result", "Margin"),
     "Model": ("kvcalc.profiles.model", "Model"),

@@ -18,6 +18,8 @@ COUNT = {"": 1.0}
 PARAMETERS = {"M": 10**6, "B": 10**9, "T": 10**12}
 
 SMALLEST_VALUE, LARGEST_VALUE = 1e-12, 1e24  # of anything measured, in SI units
+GB = 1e9  # bytes
+HOUR, DAY, YEAR = 3600.0, 86_400.0, 31_557_600.0  # seconds; a year has 365.25 days, a month is a twelfth of it
 LARGEST_COUNT = 10**12  # no model or machine has so many of anything
 LONGEST_PROMPT = 100_000_000  # tokens; ten times the longest context of any shipped profile
 
@@ -185,6 +187,11 @@ def gib(value: float) -> float:
 def gb(value: float) -> float:
     """Bytes as a number of GB of 10^9, for an option that takes one."""
     return value / 1e9
+
+
+def ratio(value: float) -> str:
+    """A bare number with three significant digits: "6.71", "1,040"."""
+    return _digits(value)
 
 
 def times(value: float, bounds: tuple[float, ...] = ()) -> str:

@@ -15,6 +15,7 @@ MODULES = sorted(path for path in HOUSE.rglob("*.py") if "__pycache__" not in pa
 ORDER = (
     ("errors",),
     ("frozen", "files", "units"),
+    ("amounts",),
     ("profiles",),
     ("physics",),
     ("tiered", "traces", "observe"),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kvcalc import units
-from kvcalc.answers import engine_costs, warnings
+from kvcalc.answers import engine_costs, premises, warnings
 from kvcalc.answers.margin_result import Assumption
 from kvcalc.answers.setting import Setting
 from kvcalc.physics.recompute import Measured
@@ -24,6 +24,7 @@ def assumptions(setting: Setting) -> tuple[Assumption, ...]:
         _copies(setting),
         *_engine(setting),
         *_host(setting),
+        *premises.premises(setting),
     )
 
 

@@ -11,6 +11,7 @@ from typer.main import get_command
 MODULES = {
     "margin": ("margin", "Fetch or recompute, tier by tier."),
     "capacity": ("capacity", "What fits in HBM, host memory, disk and store."),
+    "cost": ("cost", "What a tier costs and saves."),
     "curve": ("curve", "Hit rate of a request trace by cache capacity."),
     "models": ("models", "List model profiles, show one, check a file, import one."),
     "hardware": ("hardware", "List hardware profiles, show one, check a file."),

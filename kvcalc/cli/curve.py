@@ -10,9 +10,9 @@ import typer
 
 from kvcalc import units
 from kvcalc.answers.options import Options
-from kvcalc.cli.margin import DEFAULT_NODE
+from kvcalc.cli import asked
+from kvcalc.cli.asked import DEFAULT_NODE
 from kvcalc.cli.options import FormatOption, OutputOption, by_tier, optional
-from kvcalc.cli.options import prefill as read_prefill
 from kvcalc.errors import UserError
 from kvcalc.profiles import catalog
 from kvcalc.profiles.hardware import Weights
@@ -91,7 +91,7 @@ def curve(
     placing = None
     if model is not None:
         sizes = by_tier(tier or [], "--tier", "2TB", units.size)
-        options = Options(tp=tp, weights=weights, prefill=read_prefill(prefill))
+        options = Options(tp=tp, weights=weights, prefill=None if prefill is None else asked.prefill(prefill))
         pool = optional("--hbm", hbm, units.size)
         placing = Placing(catalog.model(model), catalog.machine(hardware), options, pool, sizes)
     elif hbm or tier:

@@ -38,9 +38,9 @@ def optional(option: str, text: str | None, reads: Callable[[str], T]) -> T | No
     return None if text is None else read(option, text, reads)
 
 
-def by_tier(given: list[str], option: str, example: str, reads: Callable[[str], float]) -> dict[str, float]:
+def by_tier(given: list[str], option: str, example: str, reads: Callable[[str], T]) -> dict[str, T]:
     """Values by tier in texts like "nvme=7 GB/s"."""
-    found: dict[str, float] = {}
+    found: dict[str, T] = {}
     for text in given:
         tier, separator, value = text.partition("=")
         if not separator or not tier or not value:
@@ -55,10 +55,3 @@ def by_tier(given: list[str], option: str, example: str, reads: Callable[[str], 
 def latency(text: str) -> float:
     """Seconds; a zero needs no unit."""
     return 0.0 if text.strip() == "0" else units.seconds(text)
-
-
-def prefill(text: str | None) -> Literal["profile", "model", "textbook"] | float | None:
-    """How recompute time is found: by name, or tokens a second."""
-    if text is None or text in ("profile", "model", "textbook"):
-        return text  # type: ignore[return-value]
-    return read("--prefill", text, units.token_rate)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kvcalc import units
 from kvcalc.answers.capacity_result import Capacity, HostAsk, TierSize
-from kvcalc.tables import sources
+from kvcalc.tables import cited
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
 
@@ -18,7 +18,7 @@ def page(result: Capacity) -> Page:
         _account(result),
         *_host(result.host),
         *([Lines("Warnings", result.warnings)] if result.warnings else []),
-        *sources.blocks(result.assumptions),
+        *cited.every(result.assumptions),
     ]
     parallel = f"TP {result.tp}" + "".join(
         f" x {name} {count}" for name, count in (("PP", result.pp), ("DP", result.dp)) if count > 1

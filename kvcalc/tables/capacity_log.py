@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kvcalc import units
 from kvcalc.answers.log_result import Comparison, LogAnswer
 from kvcalc.observe.observation import Finding
-from kvcalc.tables import sources
+from kvcalc.tables import cited
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
 MEANING = {
@@ -24,7 +24,7 @@ def page(result: LogAnswer) -> Page:
         _found(result),
         *_lines("Notes", list(result.notes)),
         *_lines("Warnings", list(result.warnings)),
-        *(sources.blocks(result.assumptions) if result.assumptions else ()),
+        *(cited.every(result.assumptions) if result.assumptions else ()),
     ]
     version = f" {result.engine_version}" if result.engine_version else ""
     model = result.model or "a model that is not named"

@@ -5,7 +5,7 @@ from dataclasses import fields
 
 from kvcalc import units
 from kvcalc.answers.curve_result import CurveAnswer, CurvePoint, TierPlace
-from kvcalc.tables import sources
+from kvcalc.tables import cited
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
 
@@ -17,7 +17,7 @@ def page(answer: CurveAnswer) -> Page:
         _points(answer),
         *_places(answer),
         *_lines("Warnings", answer.warnings),
-        *(block for block in sources.blocks(answer.assumptions) if block.lines),
+        *(block for block in cited.every(answer.assumptions) if block.lines),
     ]
     on = f" for {answer.model_title} on {answer.hardware}" if answer.model else ""
     title = f"{answer.trace.path}: hit rate by cache capacity{on}"

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from kvcalc import units
 from kvcalc.answers.margin_result import Margin, PathAnswer
+from kvcalc.tables.page import Cell
 
 T = TypeVar("T")
 
@@ -29,6 +30,26 @@ def links(path: PathAnswer) -> str:
 def name(path: PathAnswer) -> str:
     """A path's tier and links."""
     return f"{path.tier}, {links(path)}"
+
+
+def path(tier: str, links: int) -> str:
+    """The same where only the links that may be used are known."""
+    return f"{tier}, {counted(links, 'link')}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 link", "8 links"."""
+    return f"{number} {noun}{'s' if number > 1 else ''}"
+
+
+def seconds(value: float | None, without: str = "") -> Cell:
+    """A time, or what to say where there is none."""
+    return Cell(without if value is None else units.short(value, "s"), value)
+
+
+def tokens_per_s(value: float) -> str:
+    """A rate of tokens."""
+    return f"{units.count(value)} tok/s" if value >= 1000 else units.short(value, "tok/s")
 
 
 def times(margin: float, result: Margin) -> str:

@@ -18,6 +18,7 @@ class Mooncake:
 
     def __init__(self) -> None:
         self._clock: dict[object, float] = {}  # by session: for turns that state a delay instead of a time
+        self._gives_tokens: bool | None = None  # do the rows give the tokens of their blocks?
 
     @staticmethod
     def fits(found: Mapping[str, Any]) -> bool:
@@ -39,7 +40,16 @@ class Mooncake:
             found["input_length"] if "input_length" in found else get("input_tokens"),
             found["output_length"] if "output_length" in found else get("output_tokens"),
         )
-        return (row(arrival, lengths, ids, session, _block_tokens(found) if "block_tokens" in found else None),)
+        return (self._alike(row(arrival, lengths, ids, session, _block_tokens(found))),)
+
+    def _alike(self, made: Row) -> Row:
+        """The row, if it gives the tokens of its blocks as the rows before do. Raises Unreadable."""
+        given = made.block_tokens is not None
+        if made.blocks and self._gives_tokens not in (None, given):
+            raise Unreadable("some rows give block_tokens and others don't; this one is not like the rows before")
+        if made.blocks:
+            self._gives_tokens = given
+        return made
 
     def _state(self, stated: object) -> None:
         if stated is None:
