@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kvcalc.cli import hardware, margin, models
+from kvcalc.cli import hardware, margin, measure, models
 from kvcalc.errors import UserError
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command(short_help="Fetch or recompute, tier by tier.")(margin.margin)
+app.command(short_help="Measure this machine, write a node profile.")(measure.measure)
 app.add_typer(models.app, name="models")
 app.add_typer(hardware.app, name="hardware")
 
