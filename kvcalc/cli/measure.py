@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,7 +35,7 @@ def measure(
     tp: Annotated[int, typer.Option(min=1, help="Tensor-parallel degree: the shard that one rank computes")] = 1,
     budget: Annotated[str, typer.Option(help="Time for all of it")] = "180 s",
     only: Annotated[
-        str | None, typer.Option(help="Parts: link,memory,storage,remote,prefill,endpoint", show_default="all")
+        str | None, typer.Option(help="Parts: link,memory,prefill,storage,remote,endpoint", show_default="all")
     ] = None,
     against: Annotated[
         str | None,
@@ -84,7 +84,8 @@ def measure(
             failed = plan.run(jobs, Budget(seconds), progress, found)
     except KeyboardInterrupt:
         if output and found:
-            question.save(answer([]), file, named)
+            with suppress(UserError):  # too little for a profile
+                question.save(answer([]), file, named)
         raise
     if not found:
         reasons = "; ".join(f"{each.name}: {each.reason}" for each in [*failed, *skipped])

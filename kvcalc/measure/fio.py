@@ -13,7 +13,7 @@ from kvcalc.errors import UserError
 from kvcalc.measure.direct import Load, Rate
 from kvcalc.measure.samples import Budget
 
-LEAST_S = 1  # fio's run time is whole seconds
+LEAST_S = 0.1  # below it fio may move nothing
 
 
 def installed() -> bool:
@@ -37,8 +37,14 @@ def scratch(folder: Path, size: int) -> Iterator[Path]:
 
 def run(path: Path, size: int, load: Load, budget: Budget) -> Rate:
     """What fio achieves in the budget; writes end with an fsync."""
-    seconds = max(LEAST_S, int(budget.left_s))
-    way = [f"--rw={load.way}", f"--bs={load.block}", f"--numjobs={load.depth}", "--time_based", f"--runtime={seconds}"]
+    seconds = max(LEAST_S, budget.left_s)
+    way = [
+        f"--rw={load.way}",
+        f"--bs={load.block}",
+        f"--numjobs={load.depth}",
+        "--time_based",
+        f"--runtime={round(seconds * 1000)}ms",
+    ]
     if load.way == "read" or load.way == "write":
         way.append(f"--offset_increment={size // load.depth // load.block * load.block}")
         way.append(f"--io_size={size // load.depth // load.block * load.block}")

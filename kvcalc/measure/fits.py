@@ -30,7 +30,7 @@ class Line:
 
 @frozen
 class Curve:
-    """`t = fixed_s + per_token_s * S + per_square_s * S^2`."""
+    """`t = fixed_s + per_token_s * S + per_square_s * S^2`. As many points as terms say nothing of the error."""
 
     fixed_s: float
     per_token_s: float
@@ -38,6 +38,7 @@ class Curve:
     mean_error: float
     worst_error: float
     points: int
+    terms: int
 
     def seconds(self, tokens: float) -> float:
         """The law's time for so many tokens."""
@@ -57,7 +58,7 @@ def curve(points: Sequence[tuple[float, float]], square: bool = True) -> Curve:
     terms: tuple[Term, ...] = (lambda _: 1.0, lambda tokens: tokens, lambda tokens: tokens * tokens)
     found, errors = _fitted(points, terms if square else terms[:2])
     fixed, slope, square_s = (*found, 0.0)[:3]
-    return Curve(fixed, slope, square_s, *_of(errors), len(points))
+    return Curve(fixed, slope, square_s, *_of(errors), len(points), len(found))
 
 
 def _of(errors: Sequence[float]) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from kvcalc.measure.results import Part, Skipped
 from kvcalc.measure.samples import Budget
 from kvcalc.profiles.model import Model
 
-PartName = Literal["link", "memory", "storage", "remote", "prefill", "endpoint"]
+PartName = Literal["link", "memory", "prefill", "storage", "remote", "endpoint"]
 NAMES: tuple[PartName, ...] = get_args(PartName)
 NO_TORCH = "it needs torch; pip install 'kvcalc[measure]'"
 
@@ -49,9 +49,9 @@ def plan(wish: Wish, machine: Machine) -> tuple[list[Job], list[Skipped]]:
     makers: dict[PartName, Callable[[Wish, Machine], Job | str]] = {
         "link": _link,
         "memory": _memory,
+        "prefill": _prefill,
         "storage": _storage,
         "remote": _remote,
-        "prefill": _prefill,
         "endpoint": _endpoint,
     }
     made = {name: makers[name](wish, machine) for name in NAMES if name in wish.only}

@@ -68,8 +68,14 @@ def write(found: Mapping[Path, Document]) -> None:
     """Each file whole or not at all, the node's last, so that it never names a tier that is not there."""
     import yaml
 
+    class Plain(yaml.SafeDumper):
+        """Writes what is there twice twice."""
+
+        def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
+            return True
+
     for path, document in found.items():
-        files.write(path, yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120))
+        files.write(path, yaml.dump(document, Dumper=Plain, sort_keys=False, allow_unicode=True, width=120))
 
 
 def _tier(name: str, tier: TierFound, part: Part, machine: Machine, computes: Computes) -> Document:
@@ -136,7 +142,7 @@ def _source(note: str, method: str, machine: Machine) -> Document:
         "address": method,
         "basis": "measured",
         "checked": machine.day,
-        "note": f"{note[:1].upper()}{note[1:].rstrip('.')}. {machine.text}",
+        "note": f"{note.rstrip('.')}; {machine.text}",
     }
 
 

@@ -83,6 +83,8 @@ def _quantity(value: float, unit: Unit) -> str:
 def _law(found: Law) -> str:
     law = found.law
     error = f"mean error {law.mean_error:.1%}, worst {law.worst_error:.1%}, {law.points} points"
+    if isinstance(law, Curve) and law.points == law.terms:
+        error = f"{law.points} points for as many terms, so no error is known"
     match law:
         case Line():
             fixed, rate = units.short(law.fixed_s, "s"), units.short(law.bytes_per_s, "B/s")
