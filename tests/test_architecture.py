@@ -82,10 +82,18 @@ def test_imports_point_one_way(path: Path):
     assert wrong == []
 
 
+def at_start(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports that run when a module is imported: not those in functions and methods."""
+    for each in ast.iter_child_nodes(node):
+        if isinstance(each, ast.Import | ast.ImportFrom):
+            yield each
+        elif not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from at_start(each)
+
+
 @EVERY
 def test_heavy_packages_are_imported_where_they_are_needed(path: Path):
-    at_start = [each for each in tree(path).body if not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
-    found = {room(module) for each in at_start for module, _ in imports(each)}
+    found = {room(module) for each in at_start(tree(path)) for module, _ in imports(each)}
     assert found & HEAVY == set()
 
 

@@ -35,7 +35,8 @@ def measure(
     tp: Annotated[int, typer.Option(min=1, help="Tensor-parallel degree: the shard that one rank computes")] = 1,
     budget: Annotated[str, typer.Option(help="Time for all of it")] = "180 s",
     only: Annotated[
-        str | None, typer.Option(help="Parts: link,memory,prefill,storage,remote,endpoint", show_default="all")
+        str | None,
+        typer.Option(help="Parts: link,blocks,restore,memory,prefill,storage,remote,endpoint", show_default="all"),
     ] = None,
     against: Annotated[
         str | None,

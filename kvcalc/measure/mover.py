@@ -55,6 +55,11 @@ class TensorMover:
         """See Mover."""
         return perf_counter()
 
+    @property
+    def busy(self) -> bool:
+        """Are copies waiting or under way?"""
+        return bool(self._waiting or self._under_way)
+
     def close(self) -> None:
         """Wait for the copies, then let go of all memory, pinned too."""
         for event, _ in self._under_way:

@@ -8,13 +8,13 @@ from typing import Literal, get_args
 from kvcalc import units
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
-from kvcalc.measure import endpoint, link, memory, prefill, remote, storage, stores
+from kvcalc.measure import blocks, endpoint, link, memory, prefill, remote, restore, storage, stores
 from kvcalc.measure.machine import Machine
 from kvcalc.measure.results import Part, Skipped
 from kvcalc.measure.samples import Budget
 from kvcalc.profiles.model import Model
 
-PartName = Literal["link", "memory", "prefill", "storage", "remote", "endpoint"]
+PartName = Literal["link", "blocks", "restore", "memory", "prefill", "storage", "remote", "endpoint"]
 NAMES: tuple[PartName, ...] = get_args(PartName)
 NO_TORCH = "it needs torch; pip install 'kvcalc[measure]'"
 
@@ -48,6 +48,8 @@ def plan(wish: Wish, machine: Machine) -> tuple[list[Job], list[Skipped]]:
     """The jobs, and the parts that are left out. Raises UserError for what is asked for and can't be."""
     makers: dict[PartName, Callable[[Wish, Machine], Job | str]] = {
         "link": _link,
+        "blocks": partial(_copies, "blocks", blocks.measure),
+        "restore": partial(_copies, "restore", restore.measure),
         "memory": _memory,
         "prefill": _prefill,
         "storage": _storage,
@@ -83,6 +85,22 @@ def _link(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001
         return "there is no GPU, so no link to one"
     devices = [f"cuda:{number}" for number in range(len(machine.gpus))]
     return Job("link", f"copies to and from {len(devices)} GPUs", lambda budget, _: link.measure(devices, budget))
+
+
+Copies = Callable[[Model, int, str, Budget], Part]
+
+
+def _copies(name: PartName, measure: Copies, wish: Wish, machine: Machine) -> Job | str:
+    if machine.torch is None:
+        return NO_TORCH
+    if not machine.gpus:
+        return "there is no GPU, so no link to one"
+    try:
+        prefill.shard(wish.model, wish.tp)
+    except UserError as error:
+        return str(error)
+    what = f"copies of {wish.model.name}'s KV blocks, TP {wish.tp}, to cuda:0"
+    return Job(name, what, lambda budget, _: measure(wish.model, wish.tp, "cuda:0", budget))
 
 
 def _memory(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001

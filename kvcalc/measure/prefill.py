@@ -51,9 +51,9 @@ def shard(model: Model, tp: int) -> Shard:
     groups, blocks = model.groups, model.feed_forward or ()
     group = groups[0]
     if len(groups) > 1 or not isinstance(group, Full) or group.key_width != group.value_width or group.gated:
-        raise UserError(f"the prefill of {model.name!r} can't be measured: only models of plain full attention can")
+        raise UserError(f"{model.name!r} can't be measured: only models of plain full attention can")
     if len(blocks) != 1 or blocks[0].experts or not blocks[0].gated:
-        raise UserError(f"the prefill of {model.name!r} can't be measured: only dense gated feed-forward blocks can")
+        raise UserError(f"{model.name!r} can't be measured: only dense gated feed-forward blocks can")
     kv_heads = max(1, group.kv_heads // tp)
     return Shard(group.layers, model.hidden, group.heads // tp, kv_heads, group.key_width, blocks[0].width // tp)
 

@@ -86,7 +86,7 @@ def test_too_little_for_a_profile_says_why(run: Callable[..., Any], tmp_path: Pa
         (("--path", "gone"), "--path 'gone' is no folder; name one on the disk to measure"),
         (("--path", ".", "--size", "1 MB"), "--size must be at least 67.1 MB (64 MiB)"),
         (("--url", "ftp://host"), "--url 'ftp://host' is no address of a store; write redis://"),
-        (("--only", "disk"), "--only: no part 'disk'; the parts are link, memory, prefill, storage"),
+        (("--only", "disk"), "--only: no part 'disk'; the parts are link, blocks, restore, memory, prefill, storage"),
         (("--only", "storage"), "nothing was measured: storage: no folder is named; give --path DIR"),
         (("--against", "h100-pci5"), "no node 'h100-pci5'; did you mean 'h100-pcie5'?"),
         (("--endpoint", "http://host/v1"), "--endpoint needs --engine-model"),

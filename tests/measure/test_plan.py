@@ -28,7 +28,7 @@ def names(wish: Wish, machine: Machine) -> tuple[list[str], dict[str, str]]:
 def test_bare_on_a_machine_without_a_gpu():
     jobs, skipped = names(Wish(MODEL), HERE)
     assert jobs == ["memory", "prefill"]
-    assert list(skipped) == ["link", "storage", "remote", "endpoint"]
+    assert list(skipped) == ["link", "blocks", "restore", "storage", "remote", "endpoint"]
     assert "no GPU" in skipped["link"]
 
 
@@ -47,7 +47,7 @@ def test_with_everything_at_hand(tmp_path: Path):
     assert [job.name for job in jobs] == list(plan.NAMES)
     assert skipped == []
     assert jobs[0].what == "copies to and from 2 GPUs"
-    assert "on cuda:0" in jobs[2].what
+    assert "on cuda:0" in jobs[4].what
 
 
 def test_only_what_is_named_is_measured():
@@ -55,7 +55,9 @@ def test_only_what_is_named_is_measured():
 
 
 def test_a_model_whose_prefill_can_not_be_measured_is_left_out():
-    assert "only models of plain full attention" in names(Wish(catalog.model("deepseek-v3")), HERE)[1]["prefill"]
+    skipped = names(Wish(catalog.model("deepseek-v3")), GPUS)[1]
+    for part in ("blocks", "restore", "prefill"):
+        assert "only models of plain full attention" in skipped[part]
 
 
 def test_an_endpoint_needs_its_model_s_name():
@@ -88,10 +90,10 @@ def test_a_part_that_fails_leaves_the_others():
 
 
 def test_every_job_runs_its_own_part(monkeypatch: pytest.MonkeyPatch):
-    for module in (plan.link, plan.memory, plan.prefill):
+    for module in (plan.link, plan.blocks, plan.restore, plan.memory, plan.prefill):
         name = module.__name__.rpartition(".")[2]
         monkeypatch.setattr(module, "measure", lambda *_, name=name: Part(name, ()))
     found: list[Part] = []
     jobs, _ = plan.plan(Wish(MODEL), GPUS)
     plan.run(jobs, Budget(1), lambda _: None, found)
-    assert [part.name for part in found] == ["link", "memory", "prefill"]
+    assert [part.name for part in found] == ["link", "blocks", "restore", "memory", "prefill"]
