@@ -8,7 +8,7 @@ from kvcalc.frozen import frozen
 from kvcalc.measure import profile
 from kvcalc.measure.machine import Machine
 from kvcalc.measure.profile import Computes
-from kvcalc.measure.results import Part, Skipped, TierFound, Unit
+from kvcalc.measure.results import Part, PrefillFound, Skipped, TierFound, Unit
 from kvcalc.profiles import catalog
 from kvcalc.profiles.hardware import Accelerator, Node, Tier
 
@@ -58,7 +58,14 @@ def measured(machine: Machine, parts: Sequence[Part], skipped: Sequence[Skipped]
         conditions=machine.text,
         machine=machine,
         against=against,
-        comparisons=tuple(line for part in parts if part.tier for line in _compared(part.tier, shipped)),
+        comparisons=tuple(
+            line
+            for part in parts
+            for line in (
+                *(_compared(part.tier, shipped) if part.tier else ()),
+                *(_efficiencies(part.prefill, shipped.accelerator) if part.prefill and machine.gpus else ()),
+            )
+        ),
         parts=tuple(parts),
         skipped=tuple(skipped),
         warnings=tuple(warnings),
@@ -78,6 +85,23 @@ def _compared(found: TierFound, shipped: catalog.Machine) -> Iterator[Comparison
         if here is not None:
             ratio = here / there if there else None
             yield Comparison(found.name, figure, unit, here, there, same.name if same and there else None, ratio)
+
+
+def _efficiencies(found: PrefillFound, gpu: Accelerator) -> Iterator[Comparison]:
+    """Shares of the GPU's peaks, beside those of the fit that serves it (docs/equations.md)."""
+    fit = catalog.fit(gpu.fit) if gpu.fit else None
+    if fit is None:
+        return
+    attention = next(iter(fit.any.engines.values())).attention_kv16
+    peak, memory = gpu.peak.bf16.value, gpu.memory_bandwidth.value
+    rows = (
+        ("GEMMs, share of the bf16 peak", found.gemm_flops / peak, fit.any.gemm.bf16),
+        ("attention, share of the bf16 peak", found.attention_flops / peak, attention),
+        ("norms and activations, share of the memory bandwidth", found.element_bytes_per_s / memory, fit.form.memory),
+    )
+    for figure, here, there in rows:
+        if there is not None:
+            yield Comparison("prefill", figure, "", here, there.value, fit.name, here / there.value)
 
 
 def beside(machine: Machine) -> str | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
 
 
 class Stopwatch:
@@ -25,18 +24,13 @@ class Stopwatch:
             return spent, spent
         import torch
 
-        first, last = self._event(), self._event()
-        torch.cuda.synchronize(self.device)
-        began = perf_counter()
-        first.record()
-        work()
-        last.record()
-        returned = perf_counter() - began
-        last.synchronize()
+        with torch.cuda.device(self.device):  # events are recorded on the current device's stream
+            first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            torch.cuda.synchronize(self.device)
+            began = perf_counter()
+            first.record()
+            work()
+            last.record()
+            returned = perf_counter() - began
+            last.synchronize()
         return returned, first.elapsed_time(last) * 1e-3  # it says milliseconds
-
-    def _event(self) -> Any:
-        import torch
-
-        with torch.cuda.device(self.device):
-            return torch.cuda.Event(enable_timing=True)

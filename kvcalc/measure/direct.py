@@ -71,9 +71,9 @@ def scratch(folder: Path, size: int) -> Iterator[int]:
 def _fill(handle: int, size: int) -> None:
     chunk = min(size, 16 * 1024 * 1024)
     with mmap.mmap(-1, chunk) as buffer:
-        buffer[:] = os.urandom(chunk)
         try:
             for offset in range(0, size, chunk):
+                buffer[:] = os.urandom(chunk)  # new each time, or a disk that finds equal blocks keeps one of them
                 _whole(os.pwritev(handle, [buffer], offset), chunk)
             os.fsync(handle)
         except OSError as error:

@@ -1,6 +1,7 @@
 """The link between the host's memory and a device: both directions, alone and at once, pinned and pageable."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import truediv
 from typing import Any, Literal
@@ -16,20 +17,28 @@ Direction = Literal["to the device", "from the device"]
 DIRECTIONS: tuple[Direction, ...] = ("to the device", "from the device")
 
 
-def measure(devices: Sequence[str], budget: Budget, sizes: Sequence[int] = SIZES) -> Part:
-    """Every device alone, the first in full; then all at once. Rates are of one direction, never a sum."""
+def measure(
+    devices: Sequence[str], nodes: Mapping[str, frozenset[int]], budget: Budget, sizes: Sequence[int] = SIZES
+) -> Part:
+    """Every device alone, the first in full; then all at once, and memory of each NUMA node (its CPUs by its name).
+
+    Rates are of one direction, never a sum.
+    """
     pinned = devices[0].startswith("cuda")
     kinds = (True, False) if pinned else (False,)
     readings: list[Reading] = []
     found: dict[tuple[Direction, bool], list[tuple[int, Spread]]] = {}
     cases = [(direction, kind) for kind in kinds for direction in DIRECTIONS]
     for number, (direction, kind) in enumerate(cases):
-        share = budget.share(len(cases) + 2 - number)
+        share = budget.share(len(cases) + 4 - number)
         found[direction, kind] = alone(devices[0], direction, kind, share, sizes)
         readings += _readings(direction, kind, found[direction, kind])
         readings += blocking(devices[0], direction, kind, sizes[-1])
-    readings += opposed(devices[0], pinned, sizes[-1], budget.share(2))
-    readings += together(devices, pinned, sizes[-1], budget)
+    large = sizes[-2]  # several of the largest at once would take most of a small host's memory
+    readings += opposed(devices[0], pinned, large, budget.share(4))
+    readings += others(devices[1:], pinned, large, budget.share(3))
+    readings += by_node(devices[0], nodes, large, budget.share(2))
+    readings += together(devices, pinned, large, budget)
     laws = {key: fits.line([(size, spread.median) for size, spread in each]) for key, each in found.items()}
     named = tuple(Law(f"{_kind(kind)}, {direction}", law) for (direction, kind), law in laws.items())
     return Part("link", tuple(readings), named, tier=_tier(found, laws, pinned))
@@ -66,6 +75,43 @@ def opposed(device: str, pinned: bool, size: int, budget: Budget) -> list[Readin
     seconds = repeat(partial(_at_once, [device], copies), budget)
     what = f"{_kind(pinned)}, both directions at once, {units.both(size)}, each direction"
     return [Reading(what, "B/s", seconds.map(partial(truediv, size)))]
+
+
+def others(devices: Sequence[str], pinned: bool, size: int, budget: Budget) -> list[Reading]:
+    """Each further device alone."""
+    readings = []
+    for number, device in enumerate(devices):
+        for direction in DIRECTIONS:
+            share = budget.share(len(DIRECTIONS) * (len(devices) - number))
+            found = alone(device, direction, pinned, share, [size])
+            readings += _readings(direction, pinned, found, f", {device} alone")
+    return readings
+
+
+def by_node(device: str, nodes: Mapping[str, frozenset[int]], size: int, budget: Budget) -> list[Reading]:
+    """From memory of each NUMA node: a thread's memory is that of the node it runs on when it first touches it."""
+    if len(nodes) < 2:
+        return []
+    home, readings = os.sched_getaffinity(0), list[Reading]()
+    pinned = device.startswith("cuda")
+    try:
+        for number, (node, cpus) in enumerate(nodes.items()):
+            os.sched_setaffinity(0, cpus)
+            if pinned:
+                _forget_pinned()
+            share = budget.share(len(nodes) - number)
+            found = alone(device, DIRECTIONS[0], pinned, share, [size])
+            readings += _readings(DIRECTIONS[0], pinned, found, f", memory of {node}")
+    finally:
+        os.sched_setaffinity(0, home)
+    return readings
+
+
+def _forget_pinned() -> None:
+    """Give pinned memory back, which torch would else use again wherever it lies."""
+    import torch
+
+    torch.accelerator.empty_host_cache()
 
 
 def together(devices: Sequence[str], pinned: bool, size: int, budget: Budget) -> list[Reading]:
@@ -110,9 +156,9 @@ def _at_once(devices: Sequence[str], copies: Sequence[Callable[[], object]]) -> 
     return watch(run)
 
 
-def _readings(direction: str, pinned: bool, found: Sequence[tuple[int, Spread]]) -> list[Reading]:
+def _readings(direction: str, pinned: bool, found: Sequence[tuple[int, Spread]], which: str = "") -> list[Reading]:
     return [
-        Reading(f"{_kind(pinned)}, {direction}, {units.both(size)}", "B/s", seconds.map(partial(truediv, size)))
+        Reading(f"{_kind(pinned)}, {direction}, {units.both(size)}{which}", "B/s", seconds.map(partial(truediv, size)))
         for size, seconds in found
     ]
 

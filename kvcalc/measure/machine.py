@@ -45,13 +45,13 @@ class Machine:
 def machine() -> Machine:
     """This one."""
     torch, driver, gpus = _gpus()
-    nodes = [path.name for path in Path("/sys/devices/system/node").glob("node[0-9]*")]
+    near = nodes()
     return Machine(
         node=platform.node().split(".")[0].lower() or "node",
         cpu=_cpu(),
         cpus=len(os.sched_getaffinity(0)),
-        numa_nodes=max(1, len(nodes)),
-        numa_node=_numa_node(sorted(nodes)),
+        numa_nodes=max(1, len(near)),
+        numa_node=next(iter(near), "unknown") if len(near) < 2 else "several",
         memory_bytes=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         system=f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
         torch=torch,
@@ -61,6 +61,16 @@ def machine() -> Machine:
     )
 
 
+def nodes() -> dict[str, frozenset[int]]:
+    """The CPUs of each NUMA node that this process may use, nodes without any left out."""
+    own, found = os.sched_getaffinity(0), {}
+    for path in sorted(Path("/sys/devices/system/node").glob("node[0-9]*")):
+        cpus = own & _cpus((path / "cpulist").read_text(encoding="utf-8").strip())
+        if cpus:
+            found[path.name] = frozenset(cpus)
+    return found
+
+
 def _cpu() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -68,16 +78,6 @@ def _cpu() -> str:
         lines = []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.machine()
-
-
-def _numa_node(nodes: list[str]) -> str:
-    """The one that has all CPUs of this process."""
-    own = os.sched_getaffinity(0)
-    for node in nodes:
-        listed = (Path("/sys/devices/system/node") / node / "cpulist").read_text(encoding="utf-8").strip()
-        if own <= _cpus(listed):
-            return node
-    return "several" if nodes else "unknown"
 
 
 def _cpus(listed: str) -> set[int]:

@@ -9,7 +9,7 @@ from kvcalc import units
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
 from kvcalc.measure import blocks, endpoint, link, memory, prefill, remote, restore, storage, stores
-from kvcalc.measure.machine import Machine
+from kvcalc.measure.machine import Machine, nodes
 from kvcalc.measure.results import Part, Skipped
 from kvcalc.measure.samples import Budget
 from kvcalc.profiles.model import Model
@@ -84,7 +84,8 @@ def _link(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001
     if not machine.gpus:
         return "there is no GPU, so no link to one"
     devices = [f"cuda:{number}" for number in range(len(machine.gpus))]
-    return Job("link", f"copies to and from {len(devices)} GPUs", lambda budget, _: link.measure(devices, budget))
+    what = f"copies to and from {len(devices)} GPUs"
+    return Job("link", what, lambda budget, _: link.measure(devices, nodes(), budget))
 
 
 Copies = Callable[[Model, int, str, Budget], Part]

@@ -61,27 +61,50 @@ def shard(model: Model, tp: int) -> Shard:
 def measure(model: Model, tp: int, device: str, budget: Budget, lengths: tuple[int, ...] = LENGTHS) -> Part:
     """Lengths from the shortest on, as far as memory and time allow."""
     one = shard(model, tp)
-    kernels = _Kernels(one, device)
+    kernels, warnings = _kernels(one, device)
     found: dict[int, tuple[Spread, Spread, Spread]] = {}
-    warnings: tuple[str, ...] = ()
     for tokens in (each for each in lengths if each <= model.context):
         if found and 4 * _cost(found) > budget.left_s:  # twice the tokens may take four times as long
-            warnings = (f"prefill stops at {units.count(max(found))} tokens: longer ones do not fit the budget",)
+            warnings.append(f"prefill stops at {units.count(max(found))} tokens: longer ones do not fit the budget")
             break
-        found[tokens] = kernels.seconds(tokens, budget)
+        try:
+            found[tokens] = kernels.seconds(tokens, budget)
+        except _out_of_memory():
+            warnings.append(
+                f"prefill stops before {units.count(tokens)} tokens: they do not fit the memory of {device}"
+            )
+            break
+    if not found:
+        raise UserError(f"the shortest prefill of {model.name!r} does not fit {device}; raise --tp")
     points = tuple((tokens, one.layers * sum(each.median for each in found[tokens])) for tokens in found)
     laws = (Law("prefill of the whole model", fits.curve(points)),) if len(points) >= 3 else ()
     readings = _readings(one, found, points)
-    note = f"{LAYERS} of {one.layers} layers, random bf16 weights, kernels timed apart, no all-reduce, TP {tp}."
-    gemm = one.gemm_flops(max(found)) / found[max(found)][0].median
-    return Part(
-        "prefill", readings, laws, prefill=PrefillFound(model.name, tp, "bf16", points, gemm, note), warnings=warnings
-    )
+    note = f"{kernels.layers} of {one.layers} layers, random bf16 weights, kernels timed apart, no all-reduce, TP {tp}."
+    longest = max(found)
+    works = one.gemm_flops(longest), one.attention_flops(longest), one.element_bytes(longest)
+    rates = [work / seconds.median for work, seconds in zip(works, found[longest], strict=True)]
+    prefill = PrefillFound(model.name, tp, "bf16", points, rates[0], rates[1], rates[2], note)
+    return Part("prefill", readings, laws, prefill=prefill, warnings=tuple(warnings))
+
+
+def _out_of_memory() -> type[Exception]:
+    import torch
+
+    return torch.OutOfMemoryError
+
+
+def _kernels(one: Shard, device: str) -> tuple["_Kernels", list[str]]:
+    """A few layers, or as many as the device takes."""
+    try:
+        return _Kernels(one, device, LAYERS), []
+    except _out_of_memory():
+        few = f"{LAYERS} layers do not fit the memory of {device}: one is measured"
+        return _Kernels(one, device, 1), [few]
 
 
 def _cost(found: dict[int, tuple[Spread, Spread, Spread]]) -> float:
     """Seconds that the longest length took to measure."""
-    return sum(each.median * (each.count + 1) for each in found[max(found)]) * LAYERS
+    return LAYERS * sum(each.median * (each.count + 1) for each in found[max(found)])
 
 
 def _readings(
@@ -104,22 +127,23 @@ def _readings(
 class _Kernels:
     """A few layers on a device."""
 
-    def __init__(self, one: Shard, device: str) -> None:
+    def __init__(self, one: Shard, device: str, layers: int) -> None:
         import torch
 
+        self.layers = layers
         self._one, self._watch = one, Stopwatch(device)
         self._make = partial(torch.randn, dtype=torch.bfloat16, device=device)
         queries, keys = one.heads * one.width, one.kv_heads * one.width
         shapes = [(queries + 2 * keys, one.hidden), (one.hidden, queries), (2 * one.feed_forward, one.hidden)]
         shapes.append((one.hidden, one.feed_forward))
-        self._weights = [[self._make(shape) for shape in shapes] for _ in range(LAYERS)]
+        self._weights = [[self._make(shape) for shape in shapes] for _ in range(layers)]
 
     def seconds(self, tokens: int, budget: Budget) -> tuple[Spread, Spread, Spread]:
         """Of one layer: GEMMs, attention, the rest."""
         works = self._gemms(tokens), self._attention(tokens), self._elements(tokens)
         shares = [repeat(partial(self._watch, work), budget.share(10), most=10) for work in works]
         gemm, attention, elements = shares
-        return gemm.map(lambda s: s / LAYERS), attention, elements
+        return gemm.map(lambda s: s / self.layers), attention, elements
 
     def _gemms(self, tokens: int) -> Callable[[], object]:
         from torch.nn.functional import linear

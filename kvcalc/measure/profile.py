@@ -1,5 +1,6 @@
 """A measured machine as profiles: a node, and beside it its tiers and, without a GPU, its CPU as what computes."""
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -25,7 +26,7 @@ Document = dict[str, Any]
 
 def documents(node: Path, machine: Machine, parts: Sequence[Part], computes: Computes) -> dict[Path, Document]:
     """Profiles by file, the node's last. Raises UserError where too little was measured to make a node."""
-    stem = node.stem
+    stem = re.sub(r"[^a-z0-9.+-]+", "-", node.stem.lower()).lstrip(".+-") or "measured"  # what a name may hold
     tiers = [(part, part.tier) for part in parts if part.tier]
     _on_gpu_dram_is_the_link(tiers, computes)
     if not tiers:

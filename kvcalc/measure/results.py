@@ -49,7 +49,9 @@ class PrefillFound:
     tp: int
     weights: Literal["bf16"]
     points: tuple[tuple[int, float], ...]
-    gemm_flops: float
+    gemm_flops: float  # a second, at the longest prompt
+    attention_flops: float
+    element_bytes_per_s: float
     note: str
 
 

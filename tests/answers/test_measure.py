@@ -9,7 +9,7 @@ import pytest
 from kvcalc.answers import measure
 from kvcalc.errors import UserError
 from kvcalc.measure.machine import Gpu, Machine
-from kvcalc.measure.results import Part, TierFound
+from kvcalc.measure.results import Part, PrefillFound, TierFound
 from kvcalc.profiles import catalog
 
 HERE = Machine("host", "A CPU", 8, 1, "node0", 2**34, "Linux", "2.13.0", None, (), date(2026, 11, 29))
@@ -29,6 +29,19 @@ def test_what_no_shipped_profile_has_is_shown_alone():
     disk = replace(DISK, medium="store", per_copy_s=1e-6)
     found = measure.measured(HERE, [Part("storage", (), tier=disk)], [], "h200-pcie5")
     assert [each.ratio for each in found.comparisons if each.figure == "per copy"] == [None]
+
+
+def test_efficiencies_stand_beside_those_of_the_fit():
+    """An H200 has 989.4 TFLOP/s; the fit's share for GEMMs is in hardware_profiles/fits/hopper.yaml."""
+    gpu = replace(HERE, gpus=(Gpu("NVIDIA H200", 100, 100),))
+    prefill = PrefillFound("llama3-8b", 1, "bf16", ((512, 1.0),), 0.5 * 989.4e12, 1e14, 1e12, "")
+    found = measure.measured(gpu, [Part("prefill", (), prefill=prefill)], [], "h200-pcie5")
+    gemm = found.comparisons[0]
+    fit = catalog.fit("hopper").any.gemm.bf16
+    assert fit is not None
+    assert (gemm.measured, gemm.shipped_from) == (pytest.approx(0.5, rel=1e-3), "hopper")
+    assert gemm.ratio == pytest.approx(0.5 / fit.value, rel=1e-3)
+    assert len(found.comparisons) == 3
 
 
 def test_a_gpu_in_use_by_others_is_warned_of():

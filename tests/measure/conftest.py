@@ -77,6 +77,7 @@ def fake_cuda(monkeypatch: pytest.MonkeyPatch) -> FakeCuda:
     for name in ("Event", "Stream", "stream", "device", "current_stream", "synchronize"):
         monkeypatch.setattr(torch.cuda, name, getattr(fake, name))
     to, empty, randn = torch.Tensor.to, torch.empty, torch.randn
+    monkeypatch.setattr(torch.accelerator, "empty_host_cache", lambda: None)
     monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor)
     monkeypatch.setattr(torch.Tensor, "to", lambda tensor, device, **more: to(tensor, "cpu", **more))  # noqa: ARG005
     monkeypatch.setattr(torch, "empty", lambda *size, **more: empty(*size, **_on_cpu(more)))

@@ -66,6 +66,41 @@ def test_what_does_not_fit_the_budget_is_left_out_and_said(small: Model):
     assert part.laws == ()
 
 
+def test_a_device_that_is_too_small_gets_one_layer_and_shorter_prompts(
+    small: Model, monkeypatch: pytest.MonkeyPatch, torch_out_of_memory: type[Exception]
+):
+    made, attention = prefill._Kernels.__init__, prefill._Kernels._attention
+
+    def make(self: Any, one: Any, device: str, layers: int) -> None:
+        if layers > 1:
+            raise torch_out_of_memory
+        made(self, one, device, layers)
+
+    def attend(self: Any, tokens: int) -> Any:
+        if tokens > 32:
+            raise torch_out_of_memory
+        return attention(self, tokens)
+
+    monkeypatch.setattr(prefill._Kernels, "__init__", make)
+    monkeypatch.setattr(prefill._Kernels, "_attention", attend)
+    part = prefill.measure(small, 1, "cpu", Budget(60), (16, 32, 64))
+    assert part.warnings == (
+        "2 layers do not fit the memory of cpu: one is measured",
+        "prefill stops before 64 tokens: they do not fit the memory of cpu",
+    )
+    assert part.prefill is not None
+    assert part.prefill.note.startswith("1 of 4 layers")
+    with pytest.raises(UserError, match="does not fit cpu; raise --tp"):
+        prefill.measure(small, 1, "cpu", Budget(60), (64,))
+
+
+@pytest.fixture
+def torch_out_of_memory() -> type[Exception]:
+    torch = pytest.importorskip("torch", reason="torch is not installed: the extra 'measure'")
+    found: type[Exception] = torch.OutOfMemoryError
+    return found
+
+
 def test_on_cuda_the_same_kernels_are_timed_by_events(small: Model, fake_cuda: Any):
     part = prefill.measure(small, 1, "cuda:0", Budget(0), (16,))
     assert part.prefill is not None

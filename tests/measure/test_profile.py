@@ -19,7 +19,7 @@ RATES = (1.23456e9, 2e9, 3e9)
 DRAM = TierFound("dram", "dram", "DRAM", "DRAM copy", RATES, RATES, None, 1e-6, "copied.")
 DISK = TierFound("nvme", "nvme", "Disk", "direct I/O", RATES, None, 40e-6, None, "read.")
 POINTS = ((512, 1.0), (1024, 2.5))
-PREFILL = PrefillFound("qwen3-0.6b", 1, "bf16", POINTS, 3e11, "2 of 28 layers.")
+PREFILL = PrefillFound("qwen3-0.6b", 1, "bf16", POINTS, 3e11, 1e11, 1e10, "2 of 28 layers.")
 PARTS = [Part("memory", (), tier=DRAM), Part("storage", (), tier=DISK), Part("prefill", (), prefill=PREFILL)]
 
 
@@ -64,6 +64,12 @@ def test_a_node_s_gpus_reach_a_disk_through_the_host(tmp_path: Path):
     assert (machine.accelerator.name, machine.node.gpus) == ("h200-sxm", 8)
     assert [tier.path for tier in machine.tiers] == ["host link", "direct I/O"]
     assert machine.tiers[1].staging == "pipelined"
+
+
+@pytest.mark.parametrize("name", ["My_Host 1.yaml", "-x.yaml", "_.yaml"])
+def test_any_file_s_name_makes_a_name_that_is_accepted(tmp_path: Path, name: str):
+    profile.write(profile.documents(tmp_path / name, HERE, PARTS, Computes(None, 1)))
+    check.check(tmp_path / name, catalog.HARDWARE)
 
 
 @pytest.mark.parametrize(
