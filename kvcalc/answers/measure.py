@@ -62,7 +62,7 @@ def measured(machine: Machine, parts: Sequence[Part], skipped: Sequence[Skipped]
             line
             for part in parts
             for line in (
-                *(_compared(part.tier, shipped) if part.tier else ()),
+                *(_compared(part, part.tier, shipped) if part.tier else ()),
                 *(_efficiencies(part.prefill, shipped.accelerator) if part.prefill and machine.gpus else ()),
             )
         ),
@@ -72,8 +72,10 @@ def measured(machine: Machine, parts: Sequence[Part], skipped: Sequence[Skipped]
     )
 
 
-def _compared(found: TierFound, shipped: catalog.Machine) -> Iterator[Comparison]:
-    same: Tier | None = next((tier for tier in shipped.tiers if tier.medium == found.medium), None)
+def _compared(part: Part, found: TierFound, shipped: catalog.Machine) -> Iterator[Comparison]:
+    """Beside the shipped tier of the same medium; copies within DRAM have none, since that one's are over a link."""
+    alike: list[Tier] = [] if part.name == "memory" else [tier for tier in shipped.tiers if tier.medium == found.medium]
+    same = alike[0] if alike else None
     write = same.write if same else None
     rows: list[tuple[str, Unit, float | None, float | None]] = [
         ("read", "B/s", found.read[1], same.read.bandwidth.typical.value if same else None),

@@ -33,7 +33,11 @@ def planned(jobs: Sequence[Job], skipped: Sequence[Skipped], budget_s: float) ->
 
 
 def _skipped(skipped: Sequence[Skipped]) -> Lines:
-    return Lines("Not measured", tuple(f"{each.name}: {each.reason}" for each in skipped))
+    """One line a reason."""
+    names: dict[str, list[str]] = {}
+    for each in skipped:
+        names.setdefault(each.reason, []).append(each.name)
+    return Lines("Not measured", tuple(f"{', '.join(parts)}: {reason}" for reason, parts in names.items()))
 
 
 def _compared(answer: Measured) -> Table:

@@ -25,6 +25,12 @@ def test_a_ratio_is_measured_over_shipped():
     ]
 
 
+def test_copies_within_dram_are_not_compared_with_a_link():
+    memory = replace(DISK, name="dram", medium="dram")
+    found = measure.measured(HERE, [Part("memory", (), tier=memory)], [], "h100-pcie5")
+    assert {each.shipped for each in found.comparisons} == {None}
+
+
 def test_what_no_shipped_profile_has_is_shown_alone():
     disk = replace(DISK, medium="store", per_copy_s=1e-6)
     found = measure.measured(HERE, [Part("storage", (), tier=disk)], [], "h200-pcie5")

@@ -44,7 +44,7 @@ def test_a_machine_without_a_gpu_gets_a_profile_that_margin_uses(run: Callable[.
     ran = run(*ARGUMENTS, "--output", "mine.yaml")
     assert (ran.code, ran.err) == (0, "")
     assert "Measured against h100-pcie5" in ran.out
-    assert "link: there is no GPU" in ran.out
+    assert "link, blocks, restore: there is no GPU" in ran.out
     assert run("hardware", "check", "mine.yaml").code == 0
     command = re.search(r"Use it: kvcalc (.*)", ran.out)
     assert command is not None
@@ -60,7 +60,8 @@ def test_without_torch_one_line_names_the_extra_and_the_disk_is_measured(
     monkeypatch.setitem(sys.modules, "torch", None)
     ran = run(*ARGUMENTS, "--against", "h200-pcie5", "--output", "mine.yaml")
     assert ran.code == 0
-    assert ran.out.count("- prefill: it needs torch; pip install 'kvcalc[measure]'") == 1
+    assert ran.out.count("pip install 'kvcalc[measure]'") == 1
+    assert "- link, blocks, restore, prefill: it needs torch; pip install 'kvcalc[measure]'" in ran.out
     assert yaml.safe_load(Path("mine.yaml").read_text())["accelerator"] == "h200-sxm"
 
 
