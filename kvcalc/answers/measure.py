@@ -8,7 +8,7 @@ from kvcalc.frozen import frozen
 from kvcalc.measure import profile
 from kvcalc.measure.machine import Machine
 from kvcalc.measure.profile import Computes
-from kvcalc.measure.results import Part, PrefillFound, Skipped, TierFound, Unit
+from kvcalc.measure.results import Achieved, Part, Skipped, TierFound, Unit
 from kvcalc.profiles import catalog
 from kvcalc.profiles.hardware import Accelerator, Node, Tier
 
@@ -63,7 +63,7 @@ def measured(machine: Machine, parts: Sequence[Part], skipped: Sequence[Skipped]
             for part in parts
             for line in (
                 *(_compared(part, part.tier, shipped) if part.tier else ()),
-                *(_efficiencies(part.prefill, shipped.accelerator) if part.prefill and machine.gpus else ()),
+                *(_efficiencies(part.achieved, shipped.accelerator) if part.achieved and machine.gpus else ()),
             )
         ),
         parts=tuple(parts),
@@ -89,7 +89,7 @@ def _compared(part: Part, found: TierFound, shipped: catalog.Machine) -> Iterato
             yield Comparison(found.name, figure, unit, here, there, same.name if same and there else None, ratio)
 
 
-def _efficiencies(found: PrefillFound, gpu: Accelerator) -> Iterator[Comparison]:
+def _efficiencies(found: Achieved, gpu: Accelerator) -> Iterator[Comparison]:
     """Shares of the GPU's peaks, beside those of the fit that serves it (docs/equations.md)."""
     fit = catalog.fit(gpu.fit) if gpu.fit else None
     if fit is None:
@@ -99,7 +99,7 @@ def _efficiencies(found: PrefillFound, gpu: Accelerator) -> Iterator[Comparison]
     rows = (
         ("GEMMs, share of the bf16 peak", found.gemm_flops / peak, fit.any.gemm.bf16),
         ("attention, share of the bf16 peak", found.attention_flops / peak, attention),
-        ("norms and activations, share of the memory bandwidth", found.element_bytes_per_s / memory, fit.form.memory),
+        ("norms and activations, share of the memory bandwidth", found.element_bytes / memory, fit.form.memory),
     )
     for figure, here, there in rows:
         if there is not None:

@@ -11,12 +11,16 @@ import typer
 from kvcalc import units
 from kvcalc.cli.options import FormatOption
 from kvcalc.errors import UserError, shown
+from kvcalc.physics import formats
 from kvcalc.profiles import catalog
+from kvcalc.profiles.hardware import Weights
+from kvcalc.profiles.model import Model
 from kvcalc.render import show
 
 if TYPE_CHECKING:
     from kvcalc.answers.measure import Measured
     from kvcalc.measure.plan import PartName, Progress
+    from kvcalc.measure.results import Setup
 
 DEFAULT_NODE = "h100-pcie5"
 
@@ -29,6 +33,10 @@ def measure(
         str | None, typer.Option(help="A running engine's OpenAI-compatible address: http://host:8000/v1")
     ] = None,
     engine_model: Annotated[str | None, typer.Option(help="The model's name at that engine")] = None,
+    weights: Annotated[
+        Weights | None, typer.Option(help="Weight format of that engine: with --kv-dtype its times go into the profile")
+    ] = None,
+    kv_dtype: Annotated[str | None, typer.Option(help="KV element format of that engine")] = None,
     model: Annotated[
         str | None, typer.Option(help="Whose prefill is measured", show_default="llama3-8b; without a GPU qwen3-0.6b")
     ] = None,
@@ -64,7 +72,8 @@ def measure(
     here = machine()
     wanted = catalog.model(model or ("llama3-8b" if here.gpus else "qwen3-0.6b"))
     parts = _parts(only, plan.NAMES)
-    wish = plan.Wish(wanted, tp, parts, path, round(units.size(size)), url, endpoint, engine_model)
+    setup = _setup(wanted, tp, weights, kv_dtype)
+    wish = plan.Wish(wanted, tp, parts, path, round(units.size(size)), url, endpoint, engine_model, setup)
     jobs, skipped = plan.plan(wish, here)
     seconds = units.seconds(budget)
     if dry_run:
@@ -106,6 +115,17 @@ def _parts(only: str | None, known: tuple["PartName", ...]) -> tuple["PartName",
     return tuple(part for part in known if part in asked)
 
 
+def _setup(model: Model, tp: int, weights: Weights | None, kv_dtype: str | None) -> "Setup | None":
+    """What runs at the endpoint, if both formats are given; one alone is refused."""
+    from kvcalc.measure.results import Setup
+
+    if weights is None and kv_dtype is None:
+        return None
+    if weights is None or kv_dtype is None:
+        raise UserError("--weights and --kv-dtype go together: both say what the engine at --endpoint runs")
+    return Setup(model.name, tp, weights, 16 if formats.stored(model, kv_dtype) in formats.SIXTEEN_BIT else 8)
+
+
 def _file(output: Path | None, node: str) -> Path:
     file = output or Path(f"measured-{node}.yaml")
     if not file.name.lower().endswith(catalog.SUFFIXES):
@@ -121,8 +141,11 @@ def _saved(result: "Measured", file: Path, named: str | None) -> str:
         question.save(result, file, named)
     except UserError as error:
         return f"{str(error)[:1].upper()}{str(error)[1:]}."
-    found = next((part.prefill for part in result.parts if part.prefill), None)
-    asked = f" --model {found.model} --tp {found.tp} --weights bf16 --kv-dtype bf16" if found else " --model MODEL"
+    setup = next((part.curve.setup for part in reversed(result.parts) if part.curve), None)
+    asked = " --model MODEL"
+    if setup:
+        kv_dtype = "bf16" if setup.kv_bits == 16 else "fp8"
+        asked = f" --model {setup.model} --tp {setup.tp} --weights {setup.weights} --kv-dtype {kv_dtype}"
     return f"Written to {file}. Use it: kvcalc margin --hardware {file}{asked}"
 
 

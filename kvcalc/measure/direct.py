@@ -6,7 +6,7 @@ import os
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from errno import EINVAL
+from errno import EINVAL, EISDIR, EOPNOTSUPP
 from pathlib import Path
 from tempfile import mkstemp
 from threading import Event, Thread
@@ -52,12 +52,7 @@ def scratch(folder: Path, size: int) -> Iterator[int]:
     Raises UserError where the folder can't be written or the filesystem has no direct I/O.
     """
     try:
-        named, path = mkstemp(prefix=".kvcalc-", dir=folder)
-        try:
-            handle = os.open(path, os.O_RDWR | os.O_DIRECT)
-        finally:
-            os.close(named)
-            os.unlink(path)
+        handle = _nameless(folder)
     except OSError as error:
         reason = "it has no direct I/O" if error.errno == EINVAL else (error.strerror or "").lower()
         raise UserError(f"--path {str(folder)!r} can't be measured: {reason}; name a folder on the disk") from error
@@ -66,6 +61,21 @@ def scratch(folder: Path, size: int) -> Iterator[int]:
         yield handle
     finally:
         os.close(handle)
+
+
+def _nameless(folder: Path) -> int:
+    flags = os.O_RDWR | os.O_DIRECT
+    try:
+        return os.open(folder, flags | os.O_TMPFILE, 0o600)
+    except OSError as error:
+        if error.errno not in (EOPNOTSUPP, EISDIR):  # a filesystem, or a kernel, that only has files with names
+            raise
+    named, path = mkstemp(prefix=".kvcalc-", dir=folder)
+    try:
+        return os.open(path, flags)
+    finally:
+        os.close(named)
+        os.unlink(path)
 
 
 def _fill(handle: int, size: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from kvcalc import units
 from kvcalc.errors import UserError, shown
 from kvcalc.measure import fits
-from kvcalc.measure.results import Law, Part, Reading
+from kvcalc.measure.results import CurveFound, Law, Part, Reading, Setup
 from kvcalc.measure.samples import Budget, spread
 
 LENGTHS = tuple(512 * 2**step for step in range(9))  # 512 to 128 Ki tokens
@@ -18,8 +18,10 @@ LEAST = 3  # lengths, to fit a curve with its square
 TIMEOUT_S = 600.0
 
 
-def measure(address: str, engine_model: str, budget: Budget, progress: Callable[[str], None]) -> Part:
-    """Times to first token at an OpenAI-compatible address like http://host:8000/v1.
+def measure(
+    address: str, engine_model: str, setup: Setup | None, budget: Budget, progress: Callable[[str], None]
+) -> Part:
+    """Times to first token at an OpenAI-compatible address like http://host:8000/v1; `setup` says what runs there.
 
     A prompt is sent twice: first it is computed, then found in the engine's cache. Raises UserError where the server
     can't be reached or refuses.
@@ -50,7 +52,9 @@ def measure(address: str, engine_model: str, budget: Budget, progress: Callable[
         Law("recompute: time to first token, cold", fits.curve(cold)),
         Law("restore: warm", fits.curve(warm, square=False)),
     )
-    return Part("endpoint", tuple(readings), laws, warnings=tuple(warnings))
+    note = f"Time to first token of {engine_model} at {address}, one request at a time, nothing cached."
+    curve = CurveFound(setup, tuple(cold), note) if setup else None
+    return Part("endpoint", tuple(readings), laws, curve=curve, warnings=tuple(warnings))
 
 
 def _readings(kind: str, points: list[tuple[int, float]]) -> Iterator[Reading]:

@@ -10,7 +10,7 @@ from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
 from kvcalc.measure import blocks, endpoint, link, memory, prefill, remote, restore, storage, stores
 from kvcalc.measure.machine import Machine, nodes
-from kvcalc.measure.results import Part, Skipped
+from kvcalc.measure.results import Part, Setup, Skipped
 from kvcalc.measure.samples import Budget
 from kvcalc.profiles.model import Model
 
@@ -33,6 +33,7 @@ class Wish:
     url: str | None = None
     endpoint: str | None = None
     engine_model: str | None = None
+    setup: Setup | None = None  # what runs at the endpoint
 
 
 @frozen
@@ -146,4 +147,4 @@ def _endpoint(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001
     except ImportError:
         return "it needs httpx; pip install 'kvcalc[remote]'"
     what = f"times to first token of {wish.engine_model} at {wish.endpoint}"
-    return Job("endpoint", what, partial(endpoint.measure, wish.endpoint, wish.engine_model))
+    return Job("endpoint", what, partial(endpoint.measure, wish.endpoint, wish.engine_model, wish.setup))

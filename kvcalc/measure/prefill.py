@@ -10,7 +10,7 @@ from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
 from kvcalc.measure import fits
 from kvcalc.measure.device import Stopwatch
-from kvcalc.measure.results import Law, Part, PrefillFound, Reading
+from kvcalc.measure.results import Achieved, CurveFound, Law, Part, Reading, Setup
 from kvcalc.measure.samples import Budget, Spread, repeat, spread
 from kvcalc.physics import kv
 from kvcalc.profiles.model import Full, Model
@@ -83,8 +83,8 @@ def measure(model: Model, tp: int, device: str, budget: Budget, lengths: tuple[i
     longest = max(found)
     works = one.gemm_flops(longest), one.attention_flops(longest), one.element_bytes(longest)
     rates = [work / seconds.median for work, seconds in zip(works, found[longest], strict=True)]
-    prefill = PrefillFound(model.name, tp, "bf16", points, rates[0], rates[1], rates[2], note)
-    return Part("prefill", readings, laws, prefill=prefill, warnings=tuple(warnings))
+    curve = CurveFound(Setup(model.name, tp, "bf16", 16), points, note)
+    return Part("prefill", readings, laws, curve=curve, achieved=Achieved(*rates), warnings=tuple(warnings))
 
 
 def _out_of_memory() -> type[Exception]:

@@ -10,7 +10,7 @@ from kvcalc import files, units
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
 from kvcalc.measure.machine import Machine
-from kvcalc.measure.results import Part, PrefillFound, TierFound
+from kvcalc.measure.results import CurveFound, Part, TierFound
 
 
 @frozen
@@ -40,8 +40,7 @@ def documents(node: Path, machine: Machine, parts: Sequence[Part], computes: Com
     if accelerator is None:
         cpu = node.with_name(f"{stem}-cpu.yaml")
         found[cpu], accelerator = _cpu(cpu.stem, machine, parts), cpu.name
-    prefill = next((part for part in parts if part.prefill), None)
-    curves = [_curve(part.prefill) for part in parts if part.prefill]
+    curves = [(part, part.curve) for part in reversed(parts) if part.curve]  # an engine's own before its kernels'
     found[node] = {
         "kind": "node",
         "name": stem,
@@ -50,10 +49,10 @@ def documents(node: Path, machine: Machine, parts: Sequence[Part], computes: Com
         "gpus": computes.count,
         "host_memory": _figure(machine.memory_bytes, "B", "machine"),
         "tiers": uses,
-        **({"prefill": curves} if curves else {}),
+        **({"prefill": [_curve(part.name, curve) for part, curve in curves]} if curves else {}),
         "sources": {
             "machine": _source("memory as the system reports it", "kvcalc measure", machine),
-            **({"prefill": _of(prefill, machine)} if prefill else {}),
+            **{part.name: _of(part, machine) for part, _ in curves},
         },
     }
     return found
@@ -102,8 +101,8 @@ def _tier(name: str, tier: TierFound, part: Part, machine: Machine, computes: Co
 
 def _cpu(name: str, machine: Machine, parts: Sequence[Part]) -> Document:
     memory = next((part for part in parts if part.name == "memory" and part.tier), None)
-    prefill = next((part for part in parts if part.prefill), None)
-    if memory is None or memory.tier is None or prefill is None or prefill.prefill is None:
+    prefill = next((part for part in parts if part.achieved), None)
+    if memory is None or memory.tier is None or prefill is None or prefill.achieved is None:
         raise UserError(
             "no profile is written: without a GPU it needs the parts memory and prefill, or --against NODE, "
             "which says what computes"
@@ -114,7 +113,7 @@ def _cpu(name: str, machine: Machine, parts: Sequence[Part]) -> Document:
         "title": machine.cpu,
         "memory": _figure(machine.memory_bytes, "B", "machine"),
         "memory_bandwidth": _figure(2 * memory.tier.read[1], "B/s", "memory"),
-        "peak": {"bf16": _figure(prefill.prefill.gemm_flops, "FLOP/s", "prefill")},
+        "peak": {"bf16": _figure(prefill.achieved.gemm_flops, "FLOP/s", "prefill")},
         "notes": [
             "The peak is what large GEMMs achieved. A copy reads and writes each byte, so memory moves twice its rate."
         ],
@@ -126,14 +125,14 @@ def _cpu(name: str, machine: Machine, parts: Sequence[Part]) -> Document:
     }
 
 
-def _curve(found: PrefillFound) -> Document:
-    points = {tokens: units.exact(_rounded(seconds), "s") for tokens, seconds in found.points}
-    facts = {"models": [found.model], "tp": found.tp, "weights": found.weights, "kv_bits": 16}
-    return {**facts, "source": "prefill", "points": points}
+def _curve(source: str, found: CurveFound) -> Document:
+    setup, points = found.setup, {tokens: units.exact(_rounded(seconds), "s") for tokens, seconds in found.points}
+    facts = {"models": [setup.model], "tp": setup.tp, "weights": setup.weights, "kv_bits": setup.kv_bits}
+    return {**facts, "variant": source, "source": source, "points": points}
 
 
 def _of(part: Part, machine: Machine) -> Document:
-    note = part.tier.note if part.tier else part.prefill.note if part.prefill else ""
+    note = part.tier.note if part.tier else part.curve.note if part.curve else ""
     return _source(note, f"kvcalc measure --only {part.name}", machine)
 
 

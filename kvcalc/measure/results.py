@@ -5,6 +5,7 @@ from typing import Literal
 from kvcalc.frozen import frozen
 from kvcalc.measure.fits import Curve, Line
 from kvcalc.measure.samples import Spread
+from kvcalc.profiles.hardware import Weights
 
 Unit = Literal["B/s", "s", "tok/s", "FLOP/s", ""]
 
@@ -42,17 +43,31 @@ class TierFound:
 
 
 @frozen
-class PrefillFound:
-    """Seconds to prefill whole prompts of a model's own dimensions."""
+class Setup:
+    """What runs where a prefill is measured."""
 
     model: str
     tp: int
-    weights: Literal["bf16"]
+    weights: Weights
+    kv_bits: Literal[8, 16]
+
+
+@frozen
+class CurveFound:
+    """Seconds to prefill whole prompts: (tokens, s)."""
+
+    setup: Setup
     points: tuple[tuple[int, float], ...]
-    gemm_flops: float  # a second, at the longest prompt
-    attention_flops: float
-    element_bytes_per_s: float
     note: str
+
+
+@frozen
+class Achieved:
+    """What a prefill's kernels achieved at the longest prompt, a second."""
+
+    gemm_flops: float
+    attention_flops: float
+    element_bytes: float
 
 
 @frozen
@@ -63,7 +78,8 @@ class Part:
     readings: tuple[Reading, ...]
     laws: tuple[Law, ...] = ()
     tier: TierFound | None = None
-    prefill: PrefillFound | None = None
+    curve: CurveFound | None = None
+    achieved: Achieved | None = None
     warnings: tuple[str, ...] = ()
 
 

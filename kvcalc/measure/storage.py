@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from kvcalc import units
@@ -67,14 +68,11 @@ def measure(folder: Path, size: int, budget: Budget, progress: Progress) -> Part
     size = size // CHUNK * CHUNK
     check(folder, size)
     progress(f"filling {units.short(size, 'B')}")
-    if fio.installed():
-        with fio.scratch(folder, size) as path:
-            found = _all(lambda load, share: fio.run(path, size, load, share), budget, progress)
-        return _part(folder, found, "fio", 0.0)
+    by, run = ("fio", fio.run) if fio.installed() else ("kvcalc's own reader", direct.run)
     with direct.scratch(folder, size) as handle:
-        found = _all(lambda load, share: direct.run(handle, size, load, share), budget, progress)
+        found = _all(partial(run, handle, size), budget, progress)
         cached = direct.cached_share(handle, size)
-    return _part(folder, found, "kvcalc's own reader", cached)
+    return _part(folder, found, by, cached)
 
 
 def _all(run: Runner, budget: Budget, progress: Progress) -> dict[Load, Rate]:

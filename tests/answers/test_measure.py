@@ -9,7 +9,7 @@ import pytest
 from kvcalc.answers import measure
 from kvcalc.errors import UserError
 from kvcalc.measure.machine import Gpu, Machine
-from kvcalc.measure.results import Part, PrefillFound, TierFound
+from kvcalc.measure.results import Achieved, Part, TierFound
 from kvcalc.profiles import catalog
 
 HERE = Machine("host", "A CPU", 8, 1, "node0", 2**34, "Linux", "2.13.0", None, (), date(2026, 11, 29))
@@ -40,8 +40,8 @@ def test_what_no_shipped_profile_has_is_shown_alone():
 def test_efficiencies_stand_beside_those_of_the_fit():
     """An H200 has 989.4 TFLOP/s; the fit's share for GEMMs is in hardware_profiles/fits/hopper.yaml."""
     gpu = replace(HERE, gpus=(Gpu("NVIDIA H200", 100, 100),))
-    prefill = PrefillFound("llama3-8b", 1, "bf16", ((512, 1.0),), 0.5 * 989.4e12, 1e14, 1e12, "")
-    found = measure.measured(gpu, [Part("prefill", (), prefill=prefill)], [], "h200-pcie5")
+    achieved = Achieved(gemm_flops=0.5 * 989.4e12, attention_flops=1e14, element_bytes=1e12)
+    found = measure.measured(gpu, [Part("prefill", (), achieved=achieved)], [], "h200-pcie5")
     gemm = found.comparisons[0]
     fit = catalog.fit("hopper").any.gemm.bf16
     assert fit is not None

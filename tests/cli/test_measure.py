@@ -91,6 +91,8 @@ def test_too_little_for_a_profile_says_why(run: Callable[..., Any], tmp_path: Pa
         (("--only", "storage"), "nothing was measured: storage: no folder is named; give --path DIR"),
         (("--against", "h100-pci5"), "no node 'h100-pci5'; did you mean 'h100-pcie5'?"),
         (("--endpoint", "http://host/v1"), "--endpoint needs --engine-model"),
+        (("--weights", "fp8"), "--weights and --kv-dtype go together"),
+        (("--weights", "fp8", "--kv-dtype", "int3"), "no KV format 'int3'"),
         (("--output", "mine.txt"), "--output 'mine.txt': a profile's name ends in .yaml"),
         (("--budget", "60"), "'60' is not a time"),
     ],
@@ -110,7 +112,7 @@ def test_ctrl_c_leaves_no_file_and_no_process(tmp_path: Path, engine: str):
     if engine == "fio" and shutil.which("fio") is None:
         pytest.skip("fio is not installed; Debian's package is fio")
     path = os.environ["PATH"] if engine == "fio" else "/nowhere"
-    assert interrupted(tmp_path, ("--only", "storage"), os.environ | {"PATH": path}) == []
+    assert interrupted(tmp_path, ("--only", "storage"), os.environ | {"PATH": path}, child=engine == "fio") == []
 
 
 def test_ctrl_c_keeps_what_was_asked_for(tmp_path: Path):
@@ -121,8 +123,8 @@ def test_ctrl_c_keeps_what_was_asked_for(tmp_path: Path):
     assert kept == ["kept-cpu.yaml", "kept-dram.yaml", "kept.yaml"]
 
 
-def interrupted(folder: Path, more: tuple[str, ...], env: dict[str, str]) -> list[str]:
-    """Interrupt a measurement while its file is on the disk; the files that are left beside the disk's folder."""
+def interrupted(folder: Path, more: tuple[str, ...], env: dict[str, str], child: bool = False) -> list[str]:
+    """Interrupt a measurement while its file is open, and a child works; the files left beside the disk's folder."""
     disk = folder / "disk"
     disk.mkdir()
     command = [
@@ -140,9 +142,10 @@ def interrupted(folder: Path, more: tuple[str, ...], env: dict[str, str]) -> lis
     ]
     process = subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 60
-    while not on_disk(process.pid, disk) and time.monotonic() < until:
+    children: list[str] = []
+    while not (on_disk(process.pid, disk) and bool(children) >= child) and time.monotonic() < until:
         time.sleep(0.05)
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        children = children_of(process.pid)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, "")
@@ -151,10 +154,17 @@ def interrupted(folder: Path, more: tuple[str, ...], env: dict[str, str]) -> lis
     return sorted(path.name for path in folder.iterdir() if path != disk)
 
 
+def children_of(process: int) -> list[str]:
+    """The processes that any of its threads has started."""
+    found = []
+    for listed in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):  # threads come and go
+            found += listed.read_text().split()
+    return found
+
+
 def on_disk(process: int, disk: Path) -> bool:
-    """Has the process a file there, with a name or without?"""
-    if list(disk.iterdir()):
-        return True
+    """Has the process a file open there?"""
     with suppress(FileNotFoundError):  # descriptors come and go
         return any(str(disk) in os.readlink(each) for each in Path(f"/proc/{process}/fd").iterdir())
     return False

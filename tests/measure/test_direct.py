@@ -40,6 +40,22 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path):
         direct.scratch(tmp_path / "gone", SIZE).__enter__()
 
 
+def test_a_filesystem_that_only_has_files_with_names_gets_one_for_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    opened = os.open
+
+    def plain(path: object, flags: int, *more: int) -> int:
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(95, "Operation not supported")
+        return opened(path, flags, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "open", plain)
+    with direct.scratch(tmp_path, SIZE) as handle:
+        assert list(tmp_path.iterdir()) == []
+        assert os.fstat(handle).st_size == SIZE
+
+
 def test_a_full_disk_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")

@@ -12,6 +12,7 @@ import pytest
 from kvcalc.errors import UserError
 from kvcalc.measure import endpoint
 from kvcalc.measure.fits import Curve
+from kvcalc.measure.results import Setup
 from kvcalc.measure.samples import Budget
 
 pytest.importorskip("httpx", reason="httpx is not installed: the extra 'remote'")
@@ -64,7 +65,11 @@ def engine() -> Iterator[Callable[..., str]]:
 
 def test_the_server_s_own_delays_are_found(engine: Callable[..., str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(endpoint, "LENGTHS", (512, 1024, 2048, 4096, 8192, 16384))
-    part = endpoint.measure(engine(), "small", Budget(60), lambda _: None)
+    setup = Setup("llama3-8b", 1, "fp8", 8)
+    part = endpoint.measure(engine(), "small", setup, Budget(60), lambda _: None)
+    assert part.curve is not None
+    assert part.curve.setup == setup
+    assert [tokens for tokens, _ in part.curve.points] == list(endpoint.LENGTHS)
     cold, warm = (law.law for law in part.laws)
     assert isinstance(cold, Curve)
     assert isinstance(warm, Curve)
@@ -78,25 +83,26 @@ def test_the_server_s_own_delays_are_found(engine: Callable[..., str], monkeypat
 
 
 def test_lengths_stop_where_the_budget_does(engine: Callable[..., str]):
-    part = endpoint.measure(engine(), "small", Budget(0), lambda _: None)
+    part = endpoint.measure(engine(), "small", None, Budget(0), lambda _: None)
     assert len(part.readings) == 2 * endpoint.LEAST
+    assert part.curve is None  # nothing says what runs there
 
 
 def test_a_prompt_too_long_for_the_server_ends_the_rise(engine: Callable[..., str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Engine, "longest", 2048)
-    part = endpoint.measure(engine(), "small", Budget(60), lambda _: None)
+    part = endpoint.measure(engine(), "small", None, Budget(60), lambda _: None)
     assert len(part.readings) == 6
     assert "stopped at 4,096 tokens" in part.warnings[0]
 
 
 def test_what_the_server_says_is_passed_on(engine: Callable[..., str]):
     with pytest.raises(UserError, match="answers 404: 'no such model: large, 16'"):
-        endpoint.measure(engine(), "large", Budget(1), lambda _: None)
+        endpoint.measure(engine(), "large", None, Budget(1), lambda _: None)
 
 
 def test_a_server_that_is_not_there_is_one_line():
     with pytest.raises(UserError, match=r"can't be asked: .*refused"):
-        endpoint.measure("http://127.0.0.1:9/v1", "small", Budget(1), lambda _: None)
+        endpoint.measure("http://127.0.0.1:9/v1", "small", None, Budget(1), lambda _: None)
 
 
 def test_a_server_that_streams_nothing_is_named(engine: Callable[..., str]):
@@ -107,7 +113,7 @@ def test_a_server_that_streams_nothing_is_named(engine: Callable[..., str]):
             self.end_headers()
 
     with pytest.raises(UserError, match="sent no token"):
-        endpoint.measure(engine(Silent), "small", Budget(1), lambda _: None)
+        endpoint.measure(engine(Silent), "small", None, Budget(1), lambda _: None)
 
 
 def test_an_answer_that_is_no_json_is_quoted():

@@ -49,10 +49,11 @@ def test_a_model_of_other_layers_is_refused(name: str):
 def test_prefill_is_measured_from_the_shortest_length_on(small: Model):
     pytest.importorskip("torch", reason="torch is not installed: the extra 'measure'")
     part = prefill.measure(small, 1, "cpu", Budget(60), (16, 32, 64, 8192))
-    assert part.prefill is not None
-    assert [tokens for tokens, _ in part.prefill.points] == [16, 32, 64]  # the model's context is 4,096
-    assert all(seconds > 0 for _, seconds in part.prefill.points)
-    assert part.prefill.gemm_flops > 0
+    assert part.curve is not None
+    assert [tokens for tokens, _ in part.curve.points] == [16, 32, 64]  # the model's context is 4,096
+    assert all(seconds > 0 for _, seconds in part.curve.points)
+    assert part.achieved is not None
+    assert part.achieved.gemm_flops > 0
     assert len(part.laws) == 1
     assert part.warnings == ()
 
@@ -60,8 +61,8 @@ def test_prefill_is_measured_from_the_shortest_length_on(small: Model):
 def test_what_does_not_fit_the_budget_is_left_out_and_said(small: Model):
     pytest.importorskip("torch", reason="torch is not installed: the extra 'measure'")
     part = prefill.measure(small, 1, "cpu", Budget(0), (16, 32))
-    assert part.prefill is not None
-    assert [tokens for tokens, _ in part.prefill.points] == [16]
+    assert part.curve is not None
+    assert [tokens for tokens, _ in part.curve.points] == [16]
     assert part.warnings == ("prefill stops at 16 tokens: longer ones do not fit the budget",)
     assert part.laws == ()
 
@@ -88,8 +89,8 @@ def test_a_device_that_is_too_small_gets_one_layer_and_shorter_prompts(
         "2 layers do not fit the memory of cpu: one is measured",
         "prefill stops before 64 tokens: they do not fit the memory of cpu",
     )
-    assert part.prefill is not None
-    assert part.prefill.note.startswith("1 of 4 layers")
+    assert part.curve is not None
+    assert part.curve.note.startswith("1 of 4 layers")
     with pytest.raises(UserError, match="does not fit cpu; raise --tp"):
         prefill.measure(small, 1, "cpu", Budget(60), (64,))
 
@@ -103,5 +104,5 @@ def torch_out_of_memory() -> type[Exception]:
 
 def test_on_cuda_the_same_kernels_are_timed_by_events(small: Model, fake_cuda: Any):
     part = prefill.measure(small, 1, "cuda:0", Budget(0), (16,))
-    assert part.prefill is not None
+    assert part.curve is not None
     assert fake_cuda.synchronized > 0

@@ -10,17 +10,18 @@ from kvcalc.errors import UserError
 from kvcalc.measure import profile
 from kvcalc.measure.machine import Machine
 from kvcalc.measure.profile import Computes
-from kvcalc.measure.results import Part, PrefillFound, TierFound
+from kvcalc.measure.results import Achieved, CurveFound, Part, Setup, TierFound
 from kvcalc.profiles import catalog, check
-from kvcalc.profiles.hardware import Node
+from kvcalc.profiles.hardware import Curve, Node
 
 HERE = Machine("host", "A CPU", 8, 2, "node1", 2**34, "Linux 6.18", "2.13.0", None, (), date(2026, 11, 29))
 RATES = (1.23456e9, 2e9, 3e9)
 DRAM = TierFound("dram", "dram", "DRAM", "DRAM copy", RATES, RATES, None, 1e-6, "copied.")
 DISK = TierFound("nvme", "nvme", "Disk", "direct I/O", RATES, None, 40e-6, None, "read.")
 POINTS = ((512, 1.0), (1024, 2.5))
-PREFILL = PrefillFound("qwen3-0.6b", 1, "bf16", POINTS, 3e11, 1e11, 1e10, "2 of 28 layers.")
-PARTS = [Part("memory", (), tier=DRAM), Part("storage", (), tier=DISK), Part("prefill", (), prefill=PREFILL)]
+CURVE = CurveFound(Setup("qwen3-0.6b", 1, "bf16", 16), POINTS, "2 of 28 layers.")
+KERNELS = Part("prefill", (), curve=CURVE, achieved=Achieved(3e11, 1e11, 1e10))
+PARTS = [Part("memory", (), tier=DRAM), Part("storage", (), tier=DISK), KERNELS]
 
 
 def written(folder: Path, parts: list[Part], computes: Computes) -> list[str]:
@@ -64,6 +65,15 @@ def test_a_node_s_gpus_reach_a_disk_through_the_host(tmp_path: Path):
     assert (machine.accelerator.name, machine.node.gpus) == ("h200-sxm", 8)
     assert [tier.path for tier in machine.tiers] == ["host link", "direct I/O"]
     assert machine.tiers[1].staging == "pipelined"
+
+
+def test_an_engine_s_own_times_come_before_those_of_its_kernels(tmp_path: Path):
+    """The first curve that fits is the one that margin uses."""
+    live = replace(CURVE, points=((512, 3.0),), note="Time to first token.")
+    written(tmp_path, [*PARTS, Part("endpoint", (), curve=live)], Computes(None, 1))
+    check.check(tmp_path / "mine.yaml", catalog.HARDWARE)
+    curves = catalog.machine(str(tmp_path / "mine.yaml")).node.prefill
+    assert [isinstance(each, Curve) and each.points for each in curves] == [{512: 3.0}, dict(POINTS)]
 
 
 @pytest.mark.parametrize("name", ["My_Host 1.yaml", "-x.yaml", "_.yaml"])
