@@ -13,6 +13,7 @@ MODULES = {
     "capacity": ("capacity", "What fits in HBM, host memory, disk and store."),
     "cost": ("cost", "What a tier costs and saves."),
     "curve": ("curve", "Hit rate of a request trace by cache capacity."),
+    "measure": ("measure", "Measure this machine, write a node profile."),
     "models": ("models", "List model profiles, show one, check a file, import one."),
     "hardware": ("hardware", "List hardware profiles, show one, check a file."),
 }
