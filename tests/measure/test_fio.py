@@ -16,6 +16,7 @@ ROUNDS = 11
 pytestmark = pytest.mark.skipif(not fio.installed(), reason="fio is not installed; Debian's package is fio")
 
 
+@pytest.mark.slow  # what else uses the disk decides as well
 @pytest.mark.parametrize("load", [Load("randread", 2**21, 1), Load("randread", 2**17, 4)], ids=lambda load: load.text)
 def test_the_two_are_within_a_quarter_of_each_other(tmp_path: Path, load: Load):
     """On the same file and in turns, by the median ratio of neighbours: whoever else uses the disk disturbs both."""
