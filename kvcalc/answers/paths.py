@@ -60,12 +60,13 @@ def _match(word: str, known: Iterable[Tier]) -> str | None:
 
 
 def _overridden(chosen: tuple[Tier, ...], options: Options) -> tuple[Tier, ...]:
-    bandwidth = _by_tier(chosen, options.bandwidth, "--bandwidth")
-    latency = _by_tier(chosen, options.latency, "--latency")
+    bandwidth = by_tier(chosen, options.bandwidth, "--bandwidth")
+    latency = by_tier(chosen, options.latency, "--latency")
     return tuple(_with(tier, bandwidth.get(tier.name), latency.get(tier.name)) for tier in chosen)
 
 
-def _by_tier(chosen: tuple[Tier, ...], given: Mapping[str, float], option: str) -> dict[str, float]:
+def by_tier(chosen: tuple[Tier, ...], given: Mapping[str, float], option: str) -> dict[str, float]:
+    """What is given for each tier by its name, its medium, the beginning of its name, or 'all'. Raises UserError."""
     names = [tier.name for tier in chosen]
     found: dict[str, float] = {}
     for word, value in given.items():

@@ -71,12 +71,13 @@ def state_bytes(group: LayerGroup) -> int:
 
 
 def _compressed_bytes(group: Compressed, tokens: int, kv: str) -> int:
-    entry, index = _compressed_entry(group, kv)
-    window = formats.compressed_entry(group.width, group.rope, kv) * min(tokens, group.window)
+    entry, index = compressed_entry(group, kv)
+    window = entry * min(tokens, group.window)
     return group.layers * (tokens // group.ratio * (entry + index) + window)
 
 
-def _compressed_entry(group: Compressed, kv: str) -> tuple[int, int]:
+def compressed_entry(group: Compressed, kv: str) -> tuple[int, int]:
+    """Bytes of one entry in one layer, and of its index key."""
     entry = formats.compressed_entry(group.width, group.rope, kv)
     if group.index_width is None:
         return entry, 0
@@ -107,7 +108,7 @@ def marginal(model: Model, tokens: int, kv: str, tp: int | None = None) -> float
     for group in model.groups:
         share = 1 if tp is None else shards(group, tp)
         if isinstance(group, Compressed):
-            entry, index = _compressed_entry(group, kv)
+            entry, index = compressed_entry(group, kv)
             window = formats.compressed_entry(group.width, group.rope, kv) if tokens < group.window else 0
             total += group.layers * ((entry + index) / group.ratio + window) / share
         elif held(group, tokens + 1) > held(group, tokens):

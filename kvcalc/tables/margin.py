@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from kvcalc import units
 from kvcalc.answers.margin_result import Alternative, Assumption, Margin, PathAnswer, RecomputeTime, best
 from kvcalc.physics.crossover import BEST_FIRST
-from kvcalc.profiles.sources import Source
-from kvcalc.tables import changes, explain, flat, words
+from kvcalc.tables import changes, cited, explain, flat, words
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
 READING = (
@@ -227,16 +226,4 @@ def _assumptions(results: Sequence[Margin]) -> Iterator[Lines]:
     for result in results:
         for each in dict.fromkeys(result.assumptions):
             said.setdefault(each, []).append(result.hardware)
-    sources = dict.fromkeys(_source(source) for each in said for source in each.sources)
-    names = {source: f"S{number}" for number, source in enumerate(sources, 1)}
-    texts = []
-    for each, nodes in words.apart(results, said):
-        cited = ", ".join(dict.fromkeys(names[_source(source)] for source in each.sources))
-        texts.append(f"{nodes}{each.text} [{cited}]" if cited else f"{nodes}{each.text}")
-    yield Lines("Assumptions", tuple(texts), numbered=True)
-    yield Lines("Sources", tuple(f"{name} {source}" for source, name in names.items()))
-
-
-def _source(source: Source) -> str:
-    checked = f", {source.checked}" if source.checked else ""
-    return f"{source.basis}{checked}: {source.title}; {source.address}"
+    yield from cited.blocks(words.apart(results, said))

@@ -1,0 +1,149 @@
+"""Prefill and transfer over whole arrays of lengths, rates and bandwidths at once, with numpy.
+
+Each function is an equation of `kv`, `attention`, `prefill`, `recompute` or `transfer` with arrays for numbers; the tests
+hold the two to 1e-12 of each other. Objects of those modules may hold arrays here: a hop's bandwidth, a stated rate.
+Axes are (prefill rate, bandwidth, length), so that whatever lacks one is broadcast.
+"""
+
+from functools import reduce
+from typing import Any
+
+from kvcalc.physics import kv as sizes
+from kvcalc.physics.attention import Attention
+from kvcalc.physics.prefill import SHORT, Prefill
+from kvcalc.physics.recompute import Measured, Way
+from kvcalc.physics.transfer import Hop, Load, Pages, Part, Route
+from kvcalc.profiles.model import Compressed, LayerGroup, Model
+
+Array = Any  # of numbers; numpy is known only inside functions
+ENDLESS = 10**11  # tokens; no window is so long
+
+
+def held(group: LayerGroup, tokens: Array) -> Array:
+    """`kv.held`: the least of the length and what the group keeps of an endless one."""
+    import numpy as np
+
+    most = sizes.held(group, ENDLESS)
+    return tokens if most == ENDLESS else np.full_like(tokens, most) if _fixed(group) else np.minimum(tokens, most)
+
+
+def _fixed(group: LayerGroup) -> bool:
+    """Does the group keep the same for every length?"""
+    return sizes.held(group, 1) == sizes.held(group, ENDLESS)
+
+
+def group_bytes(group: LayerGroup, tokens: Array, kv: str) -> Array:
+    """`kv.group_bytes`."""
+    import numpy as np
+
+    if isinstance(group, Compressed):
+        entry, index = sizes.compressed_entry(group, kv)
+        window = entry * np.minimum(tokens, group.window)
+        growing = group.layers * (tokens // group.ratio * (entry + index) + window)
+    else:
+        growing = sizes.token_bytes(group, kv) * held(group, tokens)
+    return growing + sizes.state_bytes(group)
+
+
+def logical(model: Model, tokens: Array, kv: str) -> Array:
+    """`kv.logical`."""
+    return sum(group_bytes(group, tokens, kv) for group in model.groups)
+
+
+def load(model: Model, kv: str, tp: int, pages: Pages, tokens: Array) -> Load:
+    """`transfer.Loads`: what restoring a prefix moves, its parts holding arrays."""
+    import numpy as np
+
+    parts = []
+    for group in model.groups:
+        if sizes.group_bytes(group, 1, kv):
+            count = np.maximum(-(-held(group, tokens) // pages.tokens), 1)
+            parts.append(Part(group_bytes(group, tokens, kv), pages.copies(group, count), sizes.shards(group, tp)))
+    return Load(tokens, tuple(parts), pages.layout == "contiguous", tp)
+
+
+def fetch(route: Route, load: Load) -> Array:
+    """`Route.seconds`."""
+    import numpy as np
+
+    waiting = route.latency + route.overhead.seconds(load.tokens)
+    times = [_quickest(hop, load) for hop in route.hops]
+    return waiting + (reduce(np.maximum, times) if route.pipelined else sum(times))
+
+
+def _quickest(hop: Hop, load: Load) -> Array:
+    import numpy as np
+
+    fewest = hop.links if not hop.broadcast or load.shards >= hop.links else 1
+    return reduce(np.minimum, (_over(hop, load, links) for links in range(fewest, hop.links + 1)))
+
+
+def _over(hop: Hop, load: Load, links: int) -> Array:
+    import numpy as np
+
+    share = load.over(links, hop.broadcast)
+    alone = share.bytes / hop.bandwidth
+    moving = alone if hop.ceiling is None else np.maximum(alone, share.together / hop.ceiling)
+    return share.copies * hop.per_copy + moving
+
+
+def seconds(way: Way, new: Array, cached: Array) -> Array:
+    """`Way.seconds`: prefill of `new` tokens after `cached`."""
+    if isinstance(way, Prefill):
+        return _prefill(way, new, cached)
+    if isinstance(way, Measured):
+        return _measured(way, new, cached)
+    return way.seconds(new, cached)
+
+
+def _prefill(model: Prefill, new: Array, cached: Array) -> Array:
+    import numpy as np
+
+    return (
+        model.launch
+        + np.maximum(model.gemm * new, model.weights)
+        + model.expert_weights
+        + (model.elementwise + model.experts) * new
+        + sum(pair * (_upto(group, new + cached) - _upto(group, cached)) for pair, group in model.attention)
+        + model.all_reduce.seconds(new)
+    )
+
+
+def _upto(group: Attention, tokens: Array) -> Array:
+    """Pairs of a prompt of so many tokens, as `Attention.visible` counts them."""
+    import numpy as np
+
+    if group.constant:
+        return float(group.constant) * tokens
+    rising = tokens * tokens / (2 * group.ratio)
+    if group.cap is None:
+        return rising
+    reach = group.cap * group.ratio
+    if group.restart:
+        return tokens // reach * reach**2 / 2 + (tokens % reach) ** 2 / 2
+    return np.where(tokens <= reach, rising, reach * group.cap / 2 + (tokens - reach) * float(group.cap))
+
+
+def _measured(way: Measured, new: Array, cached: Array) -> Array:
+    import numpy as np
+
+    places, values = np.log([point[0] for point in way.points]), [point[1] for point in way.points]
+
+    def between(tokens: Array) -> Array:
+        return np.interp(np.log(tokens), places, values)
+
+    def whole(prompt: Array) -> Array:
+        return np.exp(between(prompt)) * prompt / np.clip(prompt, way.points[0][0], way.points[-1][0])
+
+    if way.model is not None:
+        return _prefill(way.model, new, cached) * between(new + cached)
+    return whole(new + cached) - np.where(cached > 0, whole(np.maximum(cached, 1)), 0.0)
+
+
+def band(way: Way, new: Array) -> tuple[Array, Array]:
+    """`Way.band`: only the model's depends on the length."""
+    import numpy as np
+
+    shorter, longer = way.band(1)
+    usual_shorter, usual_longer = way.band(SHORT)
+    return np.where(new < SHORT, shorter, usual_shorter), np.where(new < SHORT, longer, usual_longer)
