@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kvcalc.cli import hardware, margin, models, sweep
+from kvcalc.cli import crossover, hardware, margin, models, sweep
 from kvcalc.errors import UserError, shown
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command(short_help="Fetch or recompute, tier by tier.")(margin.margin)
+app.command(short_help="Where the verdict turns.")(crossover.crossover)
 app.command(short_help="Verdicts over a grid of options.")(sweep.sweep)
 app.add_typer(models.app, name="models")
 app.add_typer(hardware.app, name="hardware")

@@ -66,9 +66,13 @@ def sweep(
 ) -> None:
     """Say at every point of a grid whether fetching beats recomputing: any option as a list or a range."""
     from kvcalc.answers import sweep as question
+    from kvcalc.plots import figure as figures
+    from kvcalc.plots import sweep as plots
     from kvcalc.render import show
     from kvcalc.tables import sweep as tables
 
+    if plot:
+        figures.check(plot)
     swept, fixed, rates = _bandwidth(bandwidth or [])
     axes = Axes(
         model=spans.words("--model", model),
@@ -94,6 +98,8 @@ def sweep(
         min_margin=min_margin,
     )
     result = question.sweep(axes, options)
+    if plot:
+        figures.write(plots.draw(result), plot)
     for each in result.left_out:
         typer.echo(f"kvcalc: left out {each.combination}: {each.why}", err=True)
     show.show([result], tables.page(result), form, output)

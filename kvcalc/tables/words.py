@@ -34,3 +34,8 @@ def name(path: PathAnswer) -> str:
 def times(margin: float, result: Margin) -> str:
     """A margin that no rounding puts on the other side of its verdict's bounds."""
     return units.times(margin, (1.0, result.min_margin))
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 link", "8 links"."""
+    return f"{number} {noun}{'s' if number > 1 else ''}"

@@ -1,0 +1,180 @@
+"""Where the verdict turns: prefix lengths and bandwidths at which fetching meets recomputing, path by path."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import get_args
+
+from kvcalc import units
+from kvcalc.answers import assumptions
+from kvcalc.answers.crossover_result import SCHEMA_VERSION, Crossover, Need, PathTurns, Turns, Variant
+from kvcalc.answers.options import Options, WayName, check
+from kvcalc.answers.paths import Path
+from kvcalc.answers.setting import Setting, settle
+from kvcalc.errors import UserError
+from kvcalc.physics import crossover as meeting
+from kvcalc.physics import formats, kv
+from kvcalc.physics.break_even import break_even
+from kvcalc.physics.transfer import Route
+from kvcalc.profiles.catalog import Machine
+from kvcalc.profiles.model import Model
+
+STEPS = 24  # lengths a decade at which a change of winner is looked for
+REFERENCE = 20_000  # tokens at which variants are compared, unless other lengths are asked for
+FORMATS = ("bf16", "fp8", "nvfp4")
+
+
+def crossover(
+    model: Model | str, hardware: Machine | str, lengths: Sequence[int], options: Options | None = None
+) -> Crossover:
+    """Say path by path from which prefix length and which bandwidth on fetching beats recomputing.
+
+    `lengths` are those at which break-even bandwidths are told. Raises UserError as `margin` does.
+    """
+    options = options or Options()
+    for tokens in lengths:
+        check(tokens, options)
+    reference = REFERENCE if REFERENCE in lengths else lengths[len(lengths) // 2]
+    setting = settle(model, hardware, reference, options, [])
+    way = setting.ways.chosen
+    scan = Scan(setting)
+    return Crossover(
+        schema_version=SCHEMA_VERSION,
+        model=setting.model.name,
+        model_title=setting.model.title,
+        hardware=setting.machine.name,
+        hardware_title=setting.machine.node.title,
+        tp=setting.tp,
+        engine=setting.engine.name,
+        kv_dtype=options.kv_dtype,
+        weights=setting.weights,
+        new_tokens=options.new,
+        min_margin=options.min_margin,
+        recompute_way=way.title,
+        recompute_basis=way.basis,
+        reference_tokens=reference,
+        paths=tuple(scan.path(path, lengths) for path in setting.paths),
+        variants=tuple(_variants(setting, reference)),
+        assumptions=assumptions.of_grid(setting, (), 1),
+    )
+
+
+class Scan:
+    """Looks for the turns of a setting's paths over all prompt lengths."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self._lengths = meeting.lengths(STEPS)
+        self._recompute = [self._recomputed(tokens) for tokens in self._lengths]
+
+    def _recomputed(self, tokens: float) -> tuple[float, float, float]:
+        """Low, usual and high; fractions of a token tell where times meet."""
+        length: int = tokens  # type: ignore[assignment]
+        low, high = self.setting.recompute_range(length)
+        return low, self.setting.recompute(self.setting.ways.chosen, length), high
+
+    def path(self, path: Path, lengths: Sequence[int]) -> PathTurns:
+        """Every turn of one path, and what it needs at these lengths."""
+        least = self.setting.options.min_margin
+        return PathTurns(
+            tier=path.tier.name,
+            medium=path.tier.medium,
+            path=path.tier.path,
+            links=path.links,
+            link_bytes_per_s=path.typical.hops[0].bandwidth,
+            wins=self._turns(path.typical, 1, 1.0),
+            wins_low=self._turns(path.slow, 0, 1.0),
+            wins_high=self._turns(path.fast, 2, 1.0),
+            restores=self._turns(path.typical, 1, least),
+            by_length=tuple(self._need(path, tokens) for tokens in lengths),
+        )
+
+    def _turns(self, route: Route, which: int, margin: float) -> Turns:
+        """Where a margin is reached and lost again."""
+        loads = self.setting.loads
+
+        def fetch(tokens: float) -> float:
+            length: int = tokens  # type: ignore[assignment]
+            return margin * route.seconds(loads(length))
+
+        def gain(tokens: float) -> float:
+            return self._recomputed(tokens)[which] - fetch(tokens)
+
+        gains = [times[which] - fetch(tokens) for times, tokens in zip(self._recompute, self._lengths, strict=True)]
+        found: Sequence[float] = meeting.changes(gains, self._lengths, gain)
+        if self.setting.loads.pages.layout == "contiguous":
+            found = [meeting.meeting(gain, round(after)) for after in found]
+        return Turns(gains[0] > 0, tuple(float(tokens) for tokens in found))
+
+    def _need(self, path: Path, tokens: int) -> Need:
+        setting, load = self.setting, self.setting.loads(tokens)
+        low, recompute, high = self._recomputed(tokens)
+        fetch = path.typical.seconds(load)
+        least = setting.options.min_margin
+        even, enough = (break_even(path.typical, load, recompute / margin) for margin in (1.0, least))
+        return Need(
+            tokens=tokens,
+            recompute_s=recompute,
+            recompute_low_s=low,
+            recompute_high_s=high,
+            kv_bytes=kv.logical(setting.model, tokens, setting.kv),
+            fetch_s=fetch,
+            fetch_low_s=path.fast.seconds(load),
+            fetch_high_s=path.slow.seconds(load),
+            margin=recompute / fetch,
+            verdict=meeting.verdict(recompute / fetch, least),
+            break_even_link_bytes_per_s=even and even.link,
+            break_even_together_bytes_per_s=even and even.together,
+            min_margin_link_bytes_per_s=enough and enough.link,
+            min_margin_together_bytes_per_s=enough and enough.together,
+        )
+
+
+def _variants(setting: Setting, reference: int) -> Iterator[Variant]:
+    """By tensor-parallel degree, KV format and prefill rate, each with all else as it is asked for."""
+    options = setting.options
+    for tp in _splits(setting):
+        yield from _variant(setting, reference, "tp", str(tp), tp == setting.tp, replace(options, tp=tp))
+    for name in dict.fromkeys((*FORMATS, options.kv_dtype)):
+        used = name == options.kv_dtype
+        yield from _variant(setting, reference, "kv_dtype", name, used, replace(options, kv_dtype=name))
+    for value, prefill in _prefills(setting, reference):
+        yield from _variant(setting, reference, "prefill", value, False, replace(options, prefill=prefill))
+
+
+def _splits(setting: Setting) -> list[int]:
+    gpus = setting.machine.node.gpus
+    return [tp for tp in range(1, gpus + 1) if gpus % tp == 0 and kv.splits(setting.model, tp)]
+
+
+def _prefills(setting: Setting, reference: int) -> Iterator[tuple[str, WayName | float]]:
+    """The ways that have a name, and parts and multiples of the rate at the reference length."""
+    for word in get_args(WayName):
+        yield word, word
+    rate = reference / setting.recompute(setting.ways.chosen, reference)
+    for times in (0.25, 0.5, 1.0, 2.0, 4.0):
+        yield f"{units.count(rate * times)} tok/s", rate * times
+
+
+def _variant(
+    setting: Setting, reference: int, axis: str, value: str, used: bool, options: Options
+) -> Iterator[Variant]:
+    """One variant; none where the engines refuse it."""
+    try:
+        changed = settle(setting.model, setting.machine, reference, options, setting.known)
+    except UserError:
+        return
+    scan = Scan(changed)
+    seconds = changed.recompute(changed.ways.chosen, reference)
+    size = kv.logical(changed.model, reference, changed.kv)
+    tiers = {path.tier.name: path for path in changed.paths}  # the last is over all links
+    paths = tuple(scan.path(path, [reference]) for path in tiers.values())
+    yield Variant(axis, value, used, changed.ways.chosen.basis, seconds, size, size / seconds, paths)
+
+
+def against(
+    model: Model | str, hardware: Machine | str, lengths: Sequence[int], options: Options, other: str
+) -> Crossover:
+    """The same for another KV format, if `other` names one, else for another node."""
+    if other in formats.NAMES:
+        return crossover(model, hardware, lengths, replace(options, kv_dtype=other))
+    return crossover(model, other, lengths, options)

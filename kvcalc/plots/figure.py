@@ -1,0 +1,119 @@
+"""A figure for half a page: its size, its styles that don't need colour, its file."""
+
+import io
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kvcalc import files, units
+from kvcalc.errors import UserError, shown
+from kvcalc.frozen import frozen
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = (".svg", ".png", ".pdf")
+WIDTH, HEIGHT = 6.5, 4.6  # inches: half a page between its margins
+DOTS_PER_INCH = 200
+# Okabe and Ito's palette, in the order of its contrast on white; lines also differ in dashes and markers
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#6b6b6b")
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 1)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+VERDICTS = {"recompute": ("#e8c4ad", "xxx"), "marginal": ("#f7ecb5", "///"), "restore": ("#c4dff0", "")}
+STYLE = {
+    "font.size": 8.5,
+    "axes.titlesize": 9.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.fontsize": 7.5,
+    "legend.frameon": False,
+    "hatch.linewidth": 0.35,
+    "hatch.color": "#8a8a8a",
+    "svg.hashsalt": "kvcalc",
+    "svg.fonttype": "none",
+}
+
+
+def check(path: Path) -> None:
+    """Refuse, before any work, a figure that can't be drawn or written. Raises UserError."""
+    if path.suffix.lower() not in FORMATS:
+        raise UserError(f"--plot: {shown(str(path))} names no format; end it with {', '.join(FORMATS)}")
+    if find_spec("matplotlib") is None:
+        raise UserError("--plot needs matplotlib; install it with pip install 'kvcalc[plot]'")
+    files.check(path)
+
+
+@frozen
+class Line:
+    """How a line looks."""
+
+    colour: str
+    dashes: Any
+    marker: str
+
+    def keywords(self, points: int) -> dict[str, Any]:
+        """For `plot`, with a handful of markers along it."""
+        return {
+            "color": self.colour,
+            "linestyle": self.dashes,
+            "marker": self.marker,
+            "markersize": 4,
+            "markevery": max(1, points // 8),
+            "linewidth": 1.3,
+        }
+
+
+def line(number: int) -> Line:
+    """The look of a line, different from all before it by more than its colour."""
+    return Line(COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)], MARKERS[number % len(MARKERS)])
+
+
+def start(panels: int = 1) -> tuple["Figure", list["Axes"]]:
+    """A figure with so many panels, two in a row, and no window."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    mpl.rcParams.update(STYLE)
+    figure = Figure(figsize=(WIDTH, HEIGHT if panels < 3 else 1.45 * HEIGHT), layout="constrained")
+    rows, columns = (1, panels) if panels < 3 else (2, 2)
+    axes = figure.subplots(rows, columns, squeeze=False).reshape(-1)
+    for unused in axes[panels:]:
+        unused.set_visible(False)
+    return figure, list(axes[:panels])
+
+
+def tokens_axis(axis: Any) -> None:
+    """Lengths: 1k, 10k, 1M."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: units.short(value, "").strip()))
+
+
+def unit_axis(axis: Any, unit: str) -> None:
+    """Figures with their unit: 10 ms, 1 GB/s."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: units.short(value, unit)))
+
+
+def finish(figure: "Figure", title: str, sources: str) -> "Figure":
+    """With its title, and below it where its numbers come from."""
+    import textwrap
+
+    figure.suptitle(title, fontsize=10, fontweight="bold")
+    figure.supxlabel("\n".join(textwrap.wrap(sources, 125)), fontsize=6.5, color="#404040", x=0.01, ha="left")
+    return figure
+
+
+def legend(figure: "Figure", axes: "Axes", columns: int = 2) -> None:
+    """Below the panels, so that it covers nothing."""
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns, handlelength=3.5)
+
+
+def write(figure: "Figure", path: Path) -> None:
+    """The file whole or not at all, the same bytes for the same figure."""
+    stream, suffix = io.BytesIO(), path.suffix.lower()
+    dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}[suffix]
+    figure.savefig(stream, format=suffix[1:], dpi=DOTS_PER_INCH, metadata=dated)
+    files.write(path, stream.getvalue())

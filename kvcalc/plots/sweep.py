@@ -1,0 +1,183 @@
+"""The answer to `sweep` as a figure: a map of verdicts over two axes, or margins along one."""
+
+from typing import TYPE_CHECKING, Any
+
+from kvcalc import units
+from kvcalc.answers.sweep_result import Sweep
+from kvcalc.plots import figure as figures
+from kvcalc.plots.figure import VERDICTS
+from kvcalc.tables import matrix
+from kvcalc.tables.matrix import Coordinates, Index, Point
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NUMBERS = ("tokens", "bandwidth", "prefill", "concurrency", "tp", "links", "page")
+MOST_PANELS, MOST_LINES, MOST_VALUES = 4, 10, 200
+
+
+def draw(result: Sweep) -> "Figure":
+    """A map if two axes hold numbers, lines if one does, else a row for each point."""
+    index = Index(result)
+    numbers = [name for name in matrix.upright(result.axes) if name in NUMBERS and _numeric(result, name)]
+    if len(numbers) > 1:
+        return _maps(result, index, numbers[0], numbers[1])
+    return _lines(result, index, numbers[0]) if numbers else _rows(result, index)
+
+
+def _numeric(result: Sweep, name: str) -> bool:
+    return all(isinstance(value, int | float) for value in getattr(result.axes, name))
+
+
+def _others(result: Sweep, index: Index, drawn: tuple[str, ...]) -> list[tuple[str, tuple[str, int], Coordinates]]:
+    """A title, a path and coordinates for every combination of what is not an axis of the figure."""
+    rest = [name for name in matrix.upright(result.axes) if name not in drawn]
+    found = []
+    for fixed in matrix.each_of(result.axes, rest):
+        said = ", ".join(f"{matrix.TITLES[name]} {matrix.text(name, value)}" for name, value in fixed.items())
+        found += [(f"{index.title(path)}{f', {said}' if said else ''}", path, fixed) for path in index.paths]
+    return found
+
+
+def _maps(result: Sweep, index: Index, across: str, up: str) -> "Figure":
+    """One panel for each of the first paths."""
+    wanted = _others(result, index, (across, up))
+    panels = wanted[:MOST_PANELS]
+    figure, axes = figures.start(len(panels))
+    xs = matrix.some(sorted(getattr(result.axes, across)), MOST_VALUES)
+    ys = matrix.some(sorted(getattr(result.axes, up)), MOST_VALUES)
+    for panel, (title, path, fixed) in zip(axes, panels, strict=True):
+        points = [[index.at(path, {**fixed, across: x, up: y}) for x in xs] for y in ys]
+        _map(panel, points, xs, ys, result.min_margin)
+        panel.set_title(title)
+        _name(panel, across, up)
+    _key(figure, result)
+    more = len(wanted) - len(panels)
+    return figures.finish(figure, _title(result), _sources(result, f" {more} more are not drawn." if more else ""))
+
+
+def _map(panel: "Axes", points: list[list[Point | None]], xs: list[Any], ys: list[Any], least: float) -> None:
+    import numpy as np
+
+    margins, low, high = (
+        np.array([[getattr(p.series.columns, key)[p.place] if p else np.nan for p in row] for row in points], float)
+        for key in ("margin", "margin_low", "margin_high")
+    )
+    looks = [VERDICTS[verdict] for verdict in ("recompute", "marginal", "restore")]
+    panel.contourf(
+        xs, ys, margins, levels=[0, 1, least, np.inf], colors=[colour for colour, _ in looks],
+        hatches=[hatch for _, hatch in looks],
+    )  # fmt: skip
+    judged = np.digitize(low, [1, least]) != np.digitize(high, [1, least])
+    panel.contourf(xs, ys, judged.astype(float), levels=[0.5, 1.5], colors=["#30303038"])
+    drawn = panel.contour(xs, ys, margins, levels=[1, least], colors="black", linewidths=1.4, linestyles=["-", "--"])
+    panel.clabel(drawn, fmt=lambda margin: f"margin {units.times(margin)}", fontsize=7)
+
+
+def _key(figure: "Figure", result: Sweep) -> None:
+    from matplotlib.patches import Patch
+
+    least = units.times(result.min_margin)
+    said = {"recompute": "recompute: margin below 1", "marginal": "marginal", "restore": f"restore: {least} or more"}
+    handles = [
+        Patch(facecolor=VERDICTS[each][0], hatch=VERDICTS[each][1], edgecolor="#808080", linewidth=0.5, label=text)
+        for each, text in said.items()
+    ]
+    handles.append(Patch(facecolor="#30303038", label="the range holds another verdict too"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+
+
+def _name(panel: "Axes", across: str, up: str) -> None:
+    panel.set(xscale="log", yscale="log", xlabel=_axis(across), ylabel=_axis(up))
+    for axis, name in ((panel.xaxis, across), (panel.yaxis, up)):
+        _ticks(axis, name)
+
+
+def _ticks(axis: Any, name: str) -> None:
+    if name == "bandwidth":
+        figures.unit_axis(axis, "B/s")
+    else:
+        figures.tokens_axis(axis)
+
+
+def _axis(name: str) -> str:
+    said = {
+        "tokens": "prefix length (tokens)",
+        "bandwidth": "bandwidth of one link, one direction (bytes per second)",
+        "prefill": "prefill rate (tokens per second)",
+        "concurrency": "requests that fetch at once",
+        "tp": "tensor-parallel degree (GPUs)",
+        "links": "links used at once",
+        "page": "page (tokens)",
+    }
+    return said[name]
+
+
+def _lines(result: Sweep, index: Index, across: str) -> "Figure":
+    """The margin of every path along one axis, with its range."""
+    figure, (axes,) = figures.start()
+    wanted = _others(result, index, (across,))
+    xs = matrix.some(sorted(getattr(result.axes, across)), MOST_VALUES)
+    for number, (title, path, fixed) in enumerate(wanted[:MOST_LINES]):
+        found = [(x, point) for x in xs if (point := index.at(path, {**fixed, across: x}))]
+        at, look = [x for x, _ in found], figures.line(number)
+        low, usual, high = (
+            [getattr(p.series.columns, key)[p.place] for _, p in found] for key in ("margin_low", "margin", "margin_high")
+        )
+        axes.fill_between(at, low, high, color=look.colour, alpha=0.12, linewidth=0)
+        axes.plot(at, usual, label=title, **look.keywords(len(at)))
+    axes.set(xscale="log", yscale="log", xlabel=_axis(across), ylabel="margin: recompute time / fetch time")
+    _ticks(axes.xaxis, across)
+    figures.tokens_axis(axes.yaxis)
+    _bounds(axes.axhline, axes.annotate, result.min_margin, lambda margin: ((0.005, margin), ("axes fraction", "data")))
+    figures.legend(figure, axes)
+    more = len(wanted) - MOST_LINES
+    return figures.finish(figure, _title(result), _sources(result, f" {more} more are not drawn." if more > 0 else ""))
+
+
+def _bounds(rule: Any, annotate: Any, least: float, where: Any) -> None:
+    """The margins 1 and the minimum, said in words."""
+    for margin, text, style in ((1.0, "fetch = recompute", "-"), (least, f"restore from {units.times(least)}", "--")):
+        rule(margin, color="black", linewidth=1.2, linestyle=style)
+        place, system = where(margin)
+        annotate(text, place, xycoords=system, xytext=(2, 3), textcoords="offset points", fontsize=7.5)
+
+
+def _rows(result: Sweep, index: Index) -> "Figure":
+    """Margins with their ranges, one row for each point."""
+    figure, (axes,) = figures.start()
+    wanted = _others(result, index, ())[: 3 * MOST_LINES]
+    found = [(title, point) for title, path, fixed in wanted if (point := index.at(path, fixed))]
+    for number, (_, point) in enumerate(found):
+        columns, place = point.series.columns, point.place
+        look = figures.line(index.paths.index(_path_of(point, index)))
+        ends = [columns.margin_low[place], columns.margin_high[place]]
+        axes.plot(ends, [number, number], color=look.colour, linewidth=5, alpha=0.35, solid_capstyle="butt")
+        axes.plot(columns.margin[place], number, look.marker, color=look.colour, markersize=6)
+    axes.set_yticks(range(len(found)), [title for title, _ in found])
+    axes.invert_yaxis()
+    axes.set(xscale="log", xlabel="margin: recompute time / fetch time, and its range")
+    figures.tokens_axis(axes.xaxis)
+    _bounds(axes.axvline, axes.annotate, result.min_margin, lambda margin: ((margin, 1.0), ("data", "axes fraction")))
+    return figures.finish(figure, _title(result), _sources(result, ""))
+
+
+def _path_of(point: Point, index: Index) -> tuple[str, int]:
+    return next(path for path in index.paths if path[0] == point.series.tier)
+
+
+def _title(result: Sweep) -> str:
+    fixed = [
+        matrix.text(name, getattr(result.axes, name)[0])
+        for name in ("model", "hardware", "kv_dtype")
+        if name not in result.axes.swept
+    ]
+    by = " and ".join(matrix.TITLES[name].lower() for name in matrix.upright(result.axes))
+    return f"{', '.join(fixed)}: verdicts{f' by {by}' if by else ''}"
+
+
+def _sources(result: Sweep, more: str) -> str:
+    cited = dict.fromkeys(source.title for each in result.assumptions for source in each.sources)
+    ways = dict.fromkeys(each.recompute_way for each in result.points.series)
+    return f"Recompute: {'; '.join(ways)}.{more} Sources: {'; '.join(cited)}."
