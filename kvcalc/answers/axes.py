@@ -56,7 +56,7 @@ class Axes:
         return tuple(name for name in NAMES if len(getattr(self, name)) > 1)
 
     def combinations(self) -> Iterator[Combination]:
-        """Every choice of profiles, formats, splits and layouts; lengths, bandwidths and rates are swept within each."""
+        """Every choice of profiles, formats, splits and layouts; lengths and rates are swept within each."""
         rates = tuple(float(value) for value in self.prefill if isinstance(value, int | float))
         ways = [(value, ()) for value in self.prefill if value is None or isinstance(value, str)]
         found = [*ways, *([(None, rates)] if rates else [])]

@@ -60,7 +60,7 @@ def numpy_is_there() -> bool:
 
 
 def shared(route: Route, requests: int) -> Route:
-    """What one of several equal requests gets of links that they use at once: an equal part of everything that moves."""
+    """What one of several equal requests gets of links that they use at once: an equal part of all that moves."""
     if requests == 1:
         return route
     hops = tuple(
@@ -113,9 +113,7 @@ def at_once(setting: Setting, varied: Varied) -> list[Batch]:
 
     found = []
     for path in _paths(setting, varied):
-        fast, typical, slow = (
-            grid.fetch(shared(getattr(path, corner), varied.requests), load) for corner in CORNERS
-        )
+        fast, typical, slow = (grid.fetch(shared(getattr(path, corner), varied.requests), load) for corner in CORNERS)
         figures = (recompute, typical, recompute / typical, least / slow, most / fast)
         bandwidths = np.broadcast_to(path.typical.hops[0].bandwidth, (varied.shape[1], 1)).reshape(-1).tolist()
         found.append(Batch(path, tuple(bandwidths), sizes, Columns(*map(flat, figures))))
@@ -171,17 +169,16 @@ def _paths(setting: Setting, varied: Varied) -> tuple[Path, ...]:
 
 def _with_bandwidths(tier: Tier, rates: Any) -> Tier:
     """As `paths.tiers` gives a tier a bandwidth: exactly, and its ceiling carries at least one link."""
-    import numpy as np
+    from numpy import where
 
+    choose: Any = where  # of arrays, for numbers
     asked = exactly(Figure(rates, tier.read.bandwidth.typical.source))
     ceiling = tier.node_ceiling
     if ceiling is not None:
         usual = ceiling.typical.value
         low, typical, high = (
-            Figure(np.where(usual < rates, rates, each.value), each.source)
+            Figure(choose(usual < rates, rates, each.value), each.source)
             for each in (ceiling.low, ceiling.typical, ceiling.high)
         )
         ceiling = Range(low, typical, high)
     return replace(tier, read=replace(tier.read, bandwidth=asked), node_ceiling=ceiling)
-
-

@@ -51,6 +51,7 @@ def crossover(
         min_margin=options.min_margin,
         recompute_way=way.title,
         recompute_basis=way.basis,
+        recompute_sources=way.sources,
         reference_tokens=reference,
         paths=tuple(scan.path(path, lengths) for path in setting.paths),
         variants=tuple(_variants(setting, reference)),
@@ -81,6 +82,7 @@ class Scan:
             path=path.tier.path,
             links=path.links,
             link_bytes_per_s=path.typical.hops[0].bandwidth,
+            source=path.tier.read.bandwidth.typical.source,
             wins=self._turns(path.typical, 1, 1.0),
             wins_low=self._turns(path.slow, 0, 1.0),
             wins_high=self._turns(path.fast, 2, 1.0),
@@ -122,10 +124,10 @@ class Scan:
             fetch_high_s=path.slow.seconds(load),
             margin=recompute / fetch,
             verdict=meeting.verdict(recompute / fetch, least),
-            break_even_link_bytes_per_s=even and even.link,
-            break_even_together_bytes_per_s=even and even.together,
-            min_margin_link_bytes_per_s=enough and enough.link,
-            min_margin_together_bytes_per_s=enough and enough.together,
+            break_even_link_bytes_per_s=even.link if even else None,
+            break_even_together_bytes_per_s=even.together if even else None,
+            min_margin_link_bytes_per_s=enough.link if enough else None,
+            min_margin_together_bytes_per_s=enough.together if enough else None,
         )
 
 

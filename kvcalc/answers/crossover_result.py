@@ -3,6 +3,7 @@
 from kvcalc.answers.margin_result import Assumption
 from kvcalc.frozen import frozen
 from kvcalc.physics.crossover import Verdict
+from kvcalc.profiles.sources import Source
 
 SCHEMA_VERSION = 1
 
@@ -44,6 +45,7 @@ class PathTurns:
     path: str
     links: int
     link_bytes_per_s: float  # of one link, one direction
+    source: Source  # of that bandwidth
     wins: Turns  # fetching beats recomputing
     wins_low: Turns  # by the shortest recompute time and the slowest fetch
     wins_high: Turns  # the reverse
@@ -82,6 +84,7 @@ class Crossover:
     min_margin: float
     recompute_way: str
     recompute_basis: str
+    recompute_sources: tuple[Source, ...]
     reference_tokens: int  # the length at which variants are compared
     paths: tuple[PathTurns, ...]
     variants: tuple[Variant, ...]

@@ -43,7 +43,7 @@ class Setting:
 
     @property
     def bounds(self) -> tuple[Way, ...]:
-        """The ways that bound the recompute time: the chosen one, and for a rate of no named engine what was measured."""
+        """The ways that bound the recompute time: the chosen one, and the measured ones where no engine is named."""
         chosen = self.ways.chosen
         if chosen.basis == "textbook" or (chosen.basis == "measured" and self.engine.prefill == "any"):
             return (chosen, *(other for other in self.ways.others if other.basis == "measured"))

@@ -20,9 +20,9 @@ MOST_TOLD = 12  # combinations whose differing assumptions are told apart
 def sweep(axes: Axes, options: Options | None = None) -> Sweep:
     """Answer every point of a grid.
 
-    What `axes` has no value for is taken from `options`. With numpy whole arrays are worked out at once; without it only
-    a small grid is. Combinations that can't be answered are left out and named. Raises UserError for a grid that is too
-    large, and where nothing can be answered.
+    What `axes` has no value for is taken from `options`. Combinations that can't be answered are left out and named.
+    With numpy whole arrays are worked out at once; without it only a small grid is. Raises UserError for a grid that is
+    too large, and where nothing can be answered.
     """
     options = options or Options()
     limit = LARGEST if batch.numpy_is_there() else SMALL
@@ -85,6 +85,7 @@ def _series(setting: Setting, asked: Combination, varied: Varied, found: Batch) 
         links=path.links,
         recompute_way=setting.ways.chosen.title,
         asked=asked,
+        sources=(*setting.ways.chosen.sources, path.tier.read.bandwidth.typical.source),
         min_margin=setting.options.min_margin,
         rates=varied.rates,
         bandwidths=found.bandwidths,
@@ -97,7 +98,10 @@ def _series(setting: Setting, asked: Combination, varied: Varied, found: Batch) 
 def _name(axes: Axes, asked: Combination) -> str:
     """What sets a combination apart from the others of the grid."""
     names = [name for name in axes.swept if name not in ("bandwidth", "tokens", "prefill")]
-    return ", ".join(f"{getattr(asked, name)}" if name in ("model", "hardware", "kv_dtype") else f"{name} {getattr(asked, name)}" for name in names)
+    return ", ".join(
+        f"{getattr(asked, name)}" if name in ("model", "hardware", "kv_dtype") else f"{name} {getattr(asked, name)}"
+        for name in names
+    )
 
 
 def _assumptions(axes: Axes, settings: list[tuple[str, Setting]]) -> tuple[Assumption, ...]:

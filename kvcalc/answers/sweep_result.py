@@ -8,6 +8,7 @@ from kvcalc.answers.axes import Axes, Combination
 from kvcalc.answers.margin_result import Assumption
 from kvcalc.frozen import frozen
 from kvcalc.physics.crossover import BEST_FIRST, Verdict, verdict
+from kvcalc.profiles.sources import Source
 
 SCHEMA_VERSION = 1
 KEYS = (
@@ -67,6 +68,7 @@ class Series:
     links: int
     recompute_way: str
     asked: Combination
+    sources: tuple[Source, ...]  # of the recompute time and of the bandwidth
     min_margin: float
     rates: tuple[float, ...]  # tokens/s, if they are swept or given
     bandwidths: tuple[float, ...]  # bytes/s of one link and one direction

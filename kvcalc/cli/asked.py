@@ -24,9 +24,7 @@ EngineOption = Annotated[EngineName, typer.Option(help="Whose layout, fixed cost
 LatencyOption = Annotated[
     list[str] | None, typer.Option(help="TIER=TIME once a fetch: nvme=100us; TIER may be 'all'; repeatable")
 ]
-LayoutOption = Annotated[
-    Layout | None, typer.Option(help="How pages lie in memory", show_default="the engine's")
-]
+LayoutOption = Annotated[Layout | None, typer.Option(help="How pages lie in memory", show_default="the engine's")]
 NewOption = Annotated[str, typer.Option(help="Tokens that follow the prefix and are computed anyway")]
 MinMarginOption = Annotated[float, typer.Option(help="Margin from which the verdict is restore")]
 PlotOption = Annotated[

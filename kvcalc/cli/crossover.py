@@ -87,16 +87,18 @@ def crossover(
         new=read("--new", new, partial(units.tokens, least=0)),
         min_margin=min_margin,
     )
-    drawn = [path for path in (plot, plot_map) if path]
-    for path in drawn:
-        figures.check(path)
+    drawn = {"--plot": plot, "--map": plot_map}
+    for option, path in drawn.items():
+        if path:
+            figures.check(option, path)
     lengths = spans.numbers("--seq", seq or [LENGTHS], units.tokens)
     results = [question.crossover(model, hardware, lengths, options)]
     if against is not None:
         results.append(question.against(model, hardware, lengths, options, against))
-    if drawn:
+    if plot or plot_map:
         dense = question.crossover(model, hardware, plots.lengths(min(lengths), max(lengths)), options)
-        for path, draw in ((plot, plots.times), (plot_map, plots.verdicts)):
-            if path:
-                figures.write(draw(dense), path)
+        if plot:
+            figures.write(partial(plots.times, dense), plot)
+        if plot_map:
+            figures.write(partial(plots.verdicts, dense), plot_map)
     show.show(results, tables.page(results), form, output)

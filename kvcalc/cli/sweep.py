@@ -1,13 +1,13 @@
 """`kvcalc sweep`: the verdict at every point of a grid."""
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from kvcalc import units
 from kvcalc.answers.axes import Axes
-from kvcalc.answers.options import Options
+from kvcalc.answers.options import Options, WayName
 from kvcalc.cli import asked, spans
 from kvcalc.cli.asked import DEFAULT_NODE
 from kvcalc.cli.options import FormatOption, OutputOption, by_tier, latency, read
@@ -48,9 +48,7 @@ def sweep(
     latency_: Annotated[
         List, typer.Option("--latency", help="TIER=TIME once a fetch: nvme=100us; TIER may be 'all'; repeatable")
     ] = None,
-    links: Annotated[
-        List, typer.Option(help="Links used at once: 1,2,4,8 or all", show_default="one, and all")
-    ] = None,
+    links: Annotated[List, typer.Option(help="Links used at once: 1,2,4,8 or all", show_default="one, and all")] = None,
     layout: asked.LayoutOption = None,
     page: Annotated[
         List, typer.Option("--block", "--page", help="Tokens of a page: 16,32,64", show_default="the engine's")
@@ -72,7 +70,7 @@ def sweep(
     from kvcalc.tables import sweep as tables
 
     if plot:
-        figures.check(plot)
+        figures.check("--plot", plot)
     swept, fixed, rates = _bandwidth(bandwidth or [])
     axes = Axes(
         model=spans.words("--model", model),
@@ -99,7 +97,7 @@ def sweep(
     )
     result = question.sweep(axes, options)
     if plot:
-        figures.write(plots.draw(result), plot)
+        figures.write(partial(plots.draw, result), plot)
     for each in result.left_out:
         typer.echo(f"kvcalc: left out {each.combination}: {each.why}", err=True)
     show.show([result], tables.page(result), form, output)
@@ -115,25 +113,23 @@ def _counts(option: str, given: list[str] | None) -> tuple[int | None, ...]:
     return spans.numbers(option, given, spans.count) if given else (None,)
 
 
-def _links(given: list[str] | None) -> tuple[object, ...]:
+def _links(given: list[str] | None) -> tuple[int | Literal["all"] | None, ...]:
     """Words and numbers; a range is of numbers."""
     if not given:
         return (None,)
-    parts = spans.words("--links", given)
-    return tuple(
-        value
-        for part in parts
-        for value in (("all",) if part == "all" else spans.numbers("--links", [part], spans.count))
-    )
+    found: list[int | Literal["all"]] = []
+    for part in spans.words("--links", given):
+        found += ["all"] if part == "all" else spans.numbers("--links", [part], spans.count)
+    return tuple(dict.fromkeys(found))
 
 
-def _prefill(given: list[str] | None) -> tuple[object, ...]:
+def _prefill(given: list[str] | None) -> tuple[WayName | float | None, ...]:
+    """Words and rates; a range is of rates."""
     if not given:
         return (None,)
-    found: list[object] = []
+    found: list[WayName | float] = []
     for part in spans.words("--prefill", given):
-        named = part in ("profile", "model", "textbook")
-        found += [part] if named else spans.numbers("--prefill", [part], units.token_rate)
+        found += [asked.prefill(part)] if ".." not in part else spans.numbers("--prefill", [part], units.token_rate)
     return tuple(dict.fromkeys(found))
 
 

@@ -1,6 +1,6 @@
 """Prefill and transfer over whole arrays of lengths, rates and bandwidths at once, with numpy.
 
-Each function is an equation of `kv`, `attention`, `prefill`, `recompute` or `transfer` with arrays for numbers; the tests
+Each function is an equation of `kv`, `attention`, `prefill`, `recompute` or `transfer` with arrays for numbers; tests
 hold the two to 1e-12 of each other. Objects of those modules may hold arrays here: a hop's bandwidth, a stated rate.
 Axes are (prefill rate, bandwidth, length), so that whatever lacks one is broadcast.
 """
@@ -20,16 +20,11 @@ ENDLESS = 10**11  # tokens; no window is so long
 
 
 def held(group: LayerGroup, tokens: Array) -> Array:
-    """`kv.held`: the least of the length and what the group keeps of an endless one."""
+    """`kv.held`: the length, between what the group keeps of none and of an endless one."""
     import numpy as np
 
-    most = sizes.held(group, ENDLESS)
-    return tokens if most == ENDLESS else np.full_like(tokens, most) if _fixed(group) else np.minimum(tokens, most)
-
-
-def _fixed(group: LayerGroup) -> bool:
-    """Does the group keep the same for every length?"""
-    return sizes.held(group, 1) == sizes.held(group, ENDLESS)
+    least, most = sizes.held(group, 0), sizes.held(group, ENDLESS)
+    return np.clip(tokens, least, most)
 
 
 def group_bytes(group: LayerGroup, tokens: Array, kv: str) -> Array:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from kvcalc import units
 from kvcalc.answers.crossover_result import Crossover, PathTurns
 from kvcalc.plots import figure as figures
-from kvcalc.plots.figure import VERDICTS
+from kvcalc.plots.figure import VERDICTS, Line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,24 +35,24 @@ def times(result: Crossover) -> "Figure":
     axes.fill_between(at, low, high, color="#b0b0b0", alpha=0.45, linewidth=0, label="recompute, its range")
     axes.plot(at, recompute, color="black", linewidth=2.4, label=f"recompute ({result.recompute_basis})")
     for number, path in enumerate(result.paths):
-        _path(axes, number, path)
-    for path in result.paths:
-        _crossings(axes, path, at)
+        _path(axes, path, figures.line(number), figures.places(number, len(result.paths), len(at)))
+    _crossings(axes, [meeting for path in result.paths for meeting in _meetings(path, at)])
     axes.set(xscale="log", yscale="log", xlabel="prefix length (tokens)", ylabel="time (s)", xlim=(at[0], at[-1]))
     axes.grid(visible=True, which="major", color="#dddddd", linewidth=0.5)
     figures.tokens_axis(axes.xaxis)
     figures.unit_axis(axes.yaxis, "s")
-    figures.legend(figure, axes)
-    return figures.finish(figure, f"{_title(result)}: time to recompute and to fetch", _sources(result))
+    title = f"{_title(result)}: time to recompute and to fetch"
+    note = "Shaded: the range of the recompute time; strokes: the ranges of fetch times; rings: crossovers."
+    return figures.finish(figure, title, f"{note} {_sources(result)}", axes.get_legend_handles_labels()[0])
 
 
-def _path(axes: "Axes", number: int, path: PathTurns) -> None:
-    look, needs = figures.line(number), path.by_length
-    at = [need.tokens for need in needs]
-    low, high = [need.fetch_low_s for need in needs], [need.fetch_high_s for need in needs]
-    axes.fill_between(at, low, high, color=look.colour, alpha=0.1, linewidth=0)
-    fetch = [need.fetch_s for need in needs]
-    axes.plot(at, fetch, label=_label(path), **look.keywords(len(at)))
+def _path(axes: "Axes", path: PathTurns, look: Line, marked: slice) -> None:
+    """Its usual fetch time, and its range where it is marked."""
+    at, fetch, low, high = (
+        [getattr(need, key) for need in path.by_length] for key in ("tokens", "fetch_s", "fetch_low_s", "fetch_high_s")
+    )
+    axes.vlines(at[marked], low[marked], high[marked], color=look.colour, linewidth=0.8)
+    axes.plot(at, fetch, label=_label(path), **look.keywords(marked))
 
 
 def _label(path: PathTurns) -> str:
@@ -60,12 +60,13 @@ def _label(path: PathTurns) -> str:
     return f"{path.tier}, {links} {units.short(path.link_bytes_per_s, 'B/s')}"
 
 
-def _crossings(axes: "Axes", path: PathTurns, at: list[int]) -> None:
-    """Ringed, with their lengths."""
-    for tokens, seconds in _meetings(path, at):
+def _crossings(axes: "Axes", meetings: list[tuple[float, float]]) -> None:
+    """Ringed, with their lengths on both sides in turn."""
+    for number, (tokens, seconds) in enumerate(sorted(meetings)):
         axes.plot([tokens], [seconds], "o", markersize=9, markerfacecolor="none", color="black", markeredgewidth=1.2)
-        text = f"{units.count(-(-tokens // 1))}"
-        axes.annotate(text, (tokens, seconds), xytext=(5, -11), textcoords="offset points", fontsize=7.5)
+        x, y, side = (-4, 7, "right") if number % 2 == 0 else (4, -12, "left")
+        text = units.count(-(-tokens // 1))
+        axes.annotate(text, (tokens, seconds), xytext=(x, y), textcoords="offset points", fontsize=7.5, ha=side)
 
 
 def _meetings(path: PathTurns, at: list[int]) -> Iterator[tuple[float, float]]:
@@ -96,25 +97,36 @@ def verdicts(result: Crossover) -> "Figure":
         ("restore", enough, [top] * len(at)),
     ):
         colour, hatch = VERDICTS[verdict]
-        axes.fill_between(at, below, above, facecolor=colour, hatch=hatch, edgecolor="#a0a0a0", linewidth=0, label=verdict)
+        axes.fill_between(
+            at, below, above, facecolor=colour, hatch=hatch, edgecolor="#a0a0a0", linewidth=0, label=verdict
+        )
     _boundaries(axes, result, at)
     for number, (path, rates) in enumerate(zip(result.paths, delivered, strict=True)):
-        axes.plot(at, rates, label=_label(path), **figures.line(number).keywords(len(at)))
+        axes.plot(
+            at,
+            rates,
+            label=_label(path),
+            **figures.line(number).keywords(figures.places(number, len(delivered), len(at))),
+        )
     axes.set(xscale="log", yscale="log", xlim=(at[0], at[-1]), ylim=(bottom, top))
-    axes.set(xlabel="prefix length (tokens)", ylabel="KV bytes / fetch time (bytes per second)")
+    axes.set(xlabel="prefix length (tokens)", ylabel="bandwidth (bytes per second)")
     figures.tokens_axis(axes.xaxis)
     figures.unit_axis(axes.yaxis, "B/s")
-    figures.legend(figure, axes)
-    return figures.finish(figure, f"{_title(result)}: which bandwidth is enough", _sources(result))
+    title = f"{_title(result)}: which bandwidth is enough"
+    note = "Bandwidth here is KV bytes / fetch time, latency and copies included, over all links of a path."
+    return figures.finish(figure, title, f"{note} {_sources(result)}", axes.get_legend_handles_labels()[0])
 
 
 def _boundaries(axes: "Axes", result: Crossover, at: list[int]) -> None:
     """Where the margin is 1 and the minimum, and how far the recompute time's range moves the first."""
     needs = result.paths[0].by_length
-    low, high = ([need.kv_bytes / s for need, s in zip(needs, times, strict=True)] for times in (
-        [need.recompute_high_s for need in needs],
-        [need.recompute_low_s for need in needs],
-    ))
+    low, high = (
+        [need.kv_bytes / s for need, s in zip(needs, times, strict=True)]
+        for times in (
+            [need.recompute_high_s for need in needs],
+            [need.recompute_low_s for need in needs],
+        )
+    )
     label = "margin 1 within the range of the recompute time"
     axes.fill_between(at, low, high, color="#303030", alpha=0.22, linewidth=0, label=label)
     for margin in (1.0, result.min_margin):
@@ -134,7 +146,8 @@ def _title(result: Crossover) -> str:
 
 
 def _sources(result: Crossover) -> str:
-    """What the lines rest on, with the sources of the recompute time."""
-    cited = dict.fromkeys(source.title for each in result.assumptions for source in each.sources)
-    way = f"Recompute: {result.recompute_way} ({result.recompute_basis}). Engine {result.engine}."
-    return f"{way} Shaded: the ranges of the profiles. Sources: {'; '.join(cited)}."
+    """Where the recompute time and the bandwidths come from."""
+    recompute = "; ".join(dict.fromkeys(source.title for source in result.recompute_sources))
+    bandwidths = "; ".join(dict.fromkeys(path.source.title for path in result.paths))
+    way = f"Recompute: {result.recompute_way} ({result.recompute_basis}): {recompute}. Engine {result.engine}."
+    return f"{way} Bandwidths: {bandwidths}."

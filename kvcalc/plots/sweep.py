@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from kvcalc import units
 from kvcalc.answers.sweep_result import Sweep
 from kvcalc.plots import figure as figures
-from kvcalc.plots.figure import VERDICTS
+from kvcalc.plots.figure import VERDICTS, Line
 from kvcalc.tables import matrix
 from kvcalc.tables.matrix import Coordinates, Index, Point
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NUMBERS = ("tokens", "bandwidth", "prefill", "concurrency", "tp", "links", "page")
-MOST_PANELS, MOST_LINES, MOST_VALUES = 4, 10, 200
+DOUBT = "...."
+MOST_PANELS, MOST_LINES, MOST_ROWS, MOST_VALUES = 4, 10, 24, 200
+LABEL: dict[str, Any] = {"xytext": (2, 3), "textcoords": "offset points", "fontsize": 7.5}
 
 
 def draw(result: Sweep) -> "Figure":
@@ -52,9 +54,7 @@ def _maps(result: Sweep, index: Index, across: str, up: str) -> "Figure":
         _map(panel, points, xs, ys, result.min_margin)
         panel.set_title(title)
         _name(panel, across, up)
-    _key(figure, result)
-    more = len(wanted) - len(panels)
-    return figures.finish(figure, _title(result), _sources(result, f" {more} more are not drawn." if more else ""))
+    return figures.finish(figure, _title(result), _sources(result, len(wanted) - len(panels)), _key(result))
 
 
 def _map(panel: "Axes", points: list[list[Point | None]], xs: list[Any], ys: list[Any], least: float) -> None:
@@ -69,13 +69,14 @@ def _map(panel: "Axes", points: list[list[Point | None]], xs: list[Any], ys: lis
         xs, ys, margins, levels=[0, 1, least, np.inf], colors=[colour for colour, _ in looks],
         hatches=[hatch for _, hatch in looks],
     )  # fmt: skip
-    judged = np.digitize(low, [1, least]) != np.digitize(high, [1, least])
-    panel.contourf(xs, ys, judged.astype(float), levels=[0.5, 1.5], colors=["#30303038"])
+    doubt = np.max([np.minimum(1 - low / bound, high / bound - 1) for bound in (1, least)], axis=0)
+    panel.contourf(xs, ys, doubt, levels=[0, np.inf], colors=["#00000020"], hatches=[DOUBT])
     drawn = panel.contour(xs, ys, margins, levels=[1, least], colors="black", linewidths=1.4, linestyles=["-", "--"])
-    panel.clabel(drawn, fmt=lambda margin: f"margin {units.times(margin)}", fontsize=7)
+    for label in panel.clabel(drawn, fmt=lambda margin: f"margin {units.times(margin)}", fontsize=7, inline=False):
+        label.set_bbox({"facecolor": "white", "alpha": 0.8, "pad": 0.8, "linewidth": 0})
 
 
-def _key(figure: "Figure", result: Sweep) -> None:
+def _key(result: Sweep) -> list[Any]:
     from matplotlib.patches import Patch
 
     least = units.times(result.min_margin)
@@ -84,8 +85,8 @@ def _key(figure: "Figure", result: Sweep) -> None:
         Patch(facecolor=VERDICTS[each][0], hatch=VERDICTS[each][1], edgecolor="#808080", linewidth=0.5, label=text)
         for each, text in said.items()
     ]
-    handles.append(Patch(facecolor="#30303038", label="the range holds another verdict too"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    doubt = Patch(facecolor="#00000020", hatch=DOUBT, label="not sure: the range holds another verdict too")
+    return [*handles, doubt]
 
 
 def _name(panel: "Axes", across: str, up: str) -> None:
@@ -115,40 +116,48 @@ def _axis(name: str) -> str:
 
 
 def _lines(result: Sweep, index: Index, across: str) -> "Figure":
-    """The margin of every path along one axis, with its range."""
+    """The margin of every path along one axis."""
     figure, (axes,) = figures.start()
     wanted = _others(result, index, (across,))
     xs = matrix.some(sorted(getattr(result.axes, across)), MOST_VALUES)
     for number, (title, path, fixed) in enumerate(wanted[:MOST_LINES]):
         found = [(x, point) for x in xs if (point := index.at(path, {**fixed, across: x}))]
-        at, look = [x for x, _ in found], figures.line(number)
-        low, usual, high = (
-            [getattr(p.series.columns, key)[p.place] for _, p in found] for key in ("margin_low", "margin", "margin_high")
-        )
-        axes.fill_between(at, low, high, color=look.colour, alpha=0.12, linewidth=0)
-        axes.plot(at, usual, label=title, **look.keywords(len(at)))
+        _line(axes, found, title, figures.line(number))
     axes.set(xscale="log", yscale="log", xlabel=_axis(across), ylabel="margin: recompute time / fetch time")
     _ticks(axes.xaxis, across)
     figures.tokens_axis(axes.yaxis)
-    _bounds(axes.axhline, axes.annotate, result.min_margin, lambda margin: ((0.005, margin), ("axes fraction", "data")))
-    figures.legend(figure, axes)
-    more = len(wanted) - MOST_LINES
-    return figures.finish(figure, _title(result), _sources(result, f" {more} more are not drawn." if more > 0 else ""))
+    for margin, text, style in _bounds(result):
+        axes.axhline(margin, color="black", linewidth=1.2, linestyle=style)
+        axes.annotate(text, (0.005, margin), xycoords=("axes fraction", "data"), **LABEL)
+    handles = axes.get_legend_handles_labels()[0]
+    note = f"Hollow: not sure, the range holds another verdict too. {_sources(result, len(wanted) - MOST_LINES)}"
+    return figures.finish(figure, _title(result), note, handles)
 
 
-def _bounds(rule: Any, annotate: Any, least: float, where: Any) -> None:
-    """The margins 1 and the minimum, said in words."""
-    for margin, text, style in ((1.0, "fetch = recompute", "-"), (least, f"restore from {units.times(least)}", "--")):
-        rule(margin, color="black", linewidth=1.2, linestyle=style)
-        place, system = where(margin)
-        annotate(text, place, xycoords=system, xytext=(2, 3), textcoords="offset points", fontsize=7.5)
+def _line(axes: "Axes", found: list[tuple[Any, Point]], title: str, look: Line) -> None:
+    """Margins, with a hollow marker where the verdict is not sure."""
+    at, margins = [x for x, _ in found], [point.series.columns.margin[point.place] for _, point in found]
+    step = max(1, len(found) // 30)
+    axes.plot(at, margins, label=title, **look.keywords(slice(None, None, step)))
+    for x, margin, (_, point) in list(zip(at, margins, found, strict=True))[::step]:
+        if not point.series.sure(point.place):
+            axes.plot(x, margin, look.marker, color=look.colour, markersize=4, markerfacecolor="white", zorder=3)
+
+
+def _bounds(result: Sweep) -> list[tuple[float, str, str]]:
+    """The margins 1 and the minimum, in words, with the dashes of their lines."""
+    return [
+        (1.0, "fetch = recompute", "-"),
+        (result.min_margin, f"restore from {units.times(result.min_margin)}", "--"),
+    ]
 
 
 def _rows(result: Sweep, index: Index) -> "Figure":
     """Margins with their ranges, one row for each point."""
     figure, (axes,) = figures.start()
-    wanted = _others(result, index, ())[: 3 * MOST_LINES]
-    found = [(title, point) for title, path, fixed in wanted if (point := index.at(path, fixed))]
+    wanted = _others(result, index, ())
+    left = len(wanted) - MOST_ROWS
+    found = [(title, point) for title, path, fixed in wanted[:MOST_ROWS] if (point := index.at(path, fixed))]
     for number, (_, point) in enumerate(found):
         columns, place = point.series.columns, point.place
         look = figures.line(index.paths.index(_path_of(point, index)))
@@ -159,8 +168,10 @@ def _rows(result: Sweep, index: Index) -> "Figure":
     axes.invert_yaxis()
     axes.set(xscale="log", xlabel="margin: recompute time / fetch time, and its range")
     figures.tokens_axis(axes.xaxis)
-    _bounds(axes.axvline, axes.annotate, result.min_margin, lambda margin: ((margin, 1.0), ("data", "axes fraction")))
-    return figures.finish(figure, _title(result), _sources(result, ""))
+    for (margin, text, style), side in zip(_bounds(result), ("right", "left"), strict=True):
+        axes.axvline(margin, color="black", linewidth=1.2, linestyle=style)
+        axes.annotate(text, (margin, 1.0), xycoords=("data", "axes fraction"), ha=side, **LABEL)
+    return figures.finish(figure, _title(result), _sources(result, left), [])
 
 
 def _path_of(point: Point, index: Index) -> tuple[str, int]:
@@ -173,11 +184,13 @@ def _title(result: Sweep) -> str:
         for name in ("model", "hardware", "kv_dtype")
         if name not in result.axes.swept
     ]
-    by = " and ".join(matrix.TITLES[name].lower() for name in matrix.upright(result.axes))
+    by = " and ".join(matrix.TITLES[name] for name in matrix.upright(result.axes))
     return f"{', '.join(fixed)}: verdicts{f' by {by}' if by else ''}"
 
 
-def _sources(result: Sweep, more: str) -> str:
-    cited = dict.fromkeys(source.title for each in result.assumptions for source in each.sources)
+def _sources(result: Sweep, left: int) -> str:
+    """What is not drawn, and where the recompute times and bandwidths come from."""
     ways = dict.fromkeys(each.recompute_way for each in result.points.series)
-    return f"Recompute: {'; '.join(ways)}.{more} Sources: {'; '.join(cited)}."
+    cited = dict.fromkeys(source.title for each in result.points.series for source in each.sources)
+    more = f"{left} more are not drawn. " if left > 0 else ""
+    return f"{more}Recompute: {'; '.join(ways)}. Sources: {'; '.join(cited)}."

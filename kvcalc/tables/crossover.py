@@ -28,7 +28,12 @@ def page(results: Sequence[Crossover]) -> Page:
         *cited.blocks(_assumptions(results)),
     ]
     title = f"{first.model_title}: where fetching meets recomputing"
-    return Page(title, " ".join(_summary(result, _on(result, results)) for result in results), tuple(blocks), lambda: _flat(results))
+    return Page(
+        title,
+        " ".join(_summary(result, _on(result, results)) for result in results),
+        tuple(blocks),
+        lambda: _flat(results),
+    )
 
 
 def _on(result: Crossover, results: Sequence[Crossover]) -> str:

@@ -85,17 +85,22 @@ def each_of(axes: Axes, names: Sequence[str]) -> Iterator[Coordinates]:
 
 
 TITLES = {
-    "model": "Model",
-    "hardware": "Node",
+    "model": "model",
+    "hardware": "node",
     "tp": "TP",
     "kv_dtype": "KV format",
-    "prefill": "Prefill",
-    "page": "Page",
-    "links": "Links",
-    "concurrency": "Requests",
-    "bandwidth": "Bandwidth of a link",
-    "tokens": "Tokens",
+    "prefill": "prefill",
+    "page": "page",
+    "links": "links",
+    "concurrency": "requests",
+    "bandwidth": "bandwidth of a link",
+    "tokens": "tokens",
 }
+
+
+def heading(name: str) -> str:
+    """An axis as a column is headed."""
+    return TITLES[name][0].upper() + TITLES[name][1:]
 
 
 def text(name: str, value: Any) -> str:

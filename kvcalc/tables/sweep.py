@@ -38,7 +38,7 @@ def _title(result: Sweep) -> str:
     ]
     if "tokens" not in result.axes.swept:
         fixed[-1] += " tokens"
-    by = " x ".join(matrix.TITLES[name].lower() for name in matrix.upright(result.axes))
+    by = " x ".join(matrix.TITLES[name] for name in matrix.upright(result.axes))
     return f"{', '.join(fixed)}: fetch or recompute{f' over {by}' if by else ''}?" if fixed else f"Verdicts over {by}"
 
 
@@ -72,7 +72,7 @@ def _by_path(result: Sweep, index: Index, down: str) -> Table:
     """One axis: its values down, the paths across."""
     paths = index.paths
     columns = (
-        Column(matrix.TITLES[down], down),
+        Column(matrix.heading(down), down),
         *(Column(index.title(path), f"verdict_{number}") for number, path in enumerate(paths)),
     )
     values = matrix.some(getattr(result.axes, down), matrix.MOST_ROWS)
@@ -94,7 +94,7 @@ def _matrix(
     if not any(any(row) for row in points):
         return None
     columns = (
-        Column(matrix.TITLES[down], down),
+        Column(matrix.heading(down), down),
         *(Column(matrix.text(across, other), f"{across}_{number}") for number, other in enumerate(acrosses)),
     )
     rows = tuple(
@@ -102,7 +102,7 @@ def _matrix(
         for value, row in zip(downs, points, strict=True)
     )
     said = ", ".join(f"{matrix.TITLES[name]} {matrix.text(name, value)}" for name, value in fixed.items())
-    title = f"{index.title(path)}{f', {said}' if said else ''}: {matrix.TITLES[across].lower()} across"
+    title = f"{index.title(path)}{f', {said}' if said else ''}: {matrix.TITLES[across]} across"
     return Table(title, columns, rows, READING if margins else READING.replace(", with the margin", ""))
 
 
@@ -122,7 +122,7 @@ def _points(result: Sweep, index: Index) -> Iterator[Table]:
         return
     names = [name for name in matrix.upright(result.axes) if name != "bandwidth"]
     columns = (
-        *(Column(matrix.TITLES[name], name) for name in names),
+        *(Column(matrix.heading(name), name) for name in names),
         Column("Tier", "tier"),
         Column("Path", "path"),
         Column("Bandwidth of a link", "link_bytes_per_s", number=True),
