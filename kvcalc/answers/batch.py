@@ -94,7 +94,7 @@ def _point(setting: Setting, path: Path, tokens: int, requests: int) -> tuple[fl
     load = setting.loads(tokens)
     recompute = setting.recompute(setting.ways.chosen, tokens)
     least, most = setting.recompute_range(tokens)
-    fast, typical, slow = (shared(getattr(path, corner), requests).seconds(load) for corner in CORNERS)
+    fast, typical, slow = (shared(path.at(corner), requests).seconds(load) for corner in CORNERS)
     return recompute, typical, recompute / typical, least / slow, most / fast
 
 
@@ -113,7 +113,7 @@ def at_once(setting: Setting, varied: Varied) -> list[Batch]:
 
     found = []
     for path in _paths(setting, varied):
-        fast, typical, slow = (grid.fetch(shared(getattr(path, corner), varied.requests), load) for corner in CORNERS)
+        fast, typical, slow = (grid.fetch(shared(path.at(corner), varied.requests), load) for corner in CORNERS)
         figures = (recompute, typical, recompute / typical, least / slow, most / fast)
         bandwidths = np.broadcast_to(path.typical.hops[0].bandwidth, (varied.shape[1], 1)).reshape(-1).tolist()
         found.append(Batch(path, tuple(bandwidths), sizes, Columns(*map(flat, figures))))

@@ -8,15 +8,15 @@ from kvcalc import units
 from kvcalc.answers import assumptions
 from kvcalc.answers.crossover_result import SCHEMA_VERSION, Crossover, Need, PathTurns, Turns, Variant
 from kvcalc.answers.options import Options, WayName, check
-from kvcalc.answers.paths import Path
+from kvcalc.answers.paths import CORNERS, Path
 from kvcalc.answers.setting import Setting, settle
 from kvcalc.errors import UserError
 from kvcalc.physics import crossover as meeting
 from kvcalc.physics import formats, kv
 from kvcalc.physics.break_even import break_even
-from kvcalc.physics.transfer import Route
 from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.model import Model
+from kvcalc.profiles.sources import Corner
 
 STEPS = 24  # lengths a decade at which a change of winner is looked for
 REFERENCE = 20_000  # tokens at which variants are compared, unless other lengths are asked for
@@ -24,11 +24,16 @@ FORMATS = ("bf16", "fp8", "nvfp4")
 
 
 def crossover(
-    model: Model | str, hardware: Machine | str, lengths: Sequence[int], options: Options | None = None
+    model: Model | str,
+    hardware: Machine | str,
+    lengths: Sequence[int],
+    options: Options | None = None,
+    variants: bool = True,
 ) -> Crossover:
     """Say path by path from which prefix length and which bandwidth on fetching beats recomputing.
 
-    `lengths` are those at which break-even bandwidths are told. Raises UserError as `margin` does.
+    `lengths` are those at which break-even bandwidths are told; `variants`: also by split, KV format and prefill rate.
+    Raises UserError as `margin` does.
     """
     options = options or Options()
     for tokens in lengths:
@@ -54,7 +59,7 @@ def crossover(
         recompute_sources=way.sources,
         reference_tokens=reference,
         paths=tuple(scan.path(path, lengths) for path in setting.paths),
-        variants=tuple(_variants(setting, reference)),
+        variants=tuple(_variants(setting, reference)) if variants else (),
         assumptions=assumptions.of_grid(setting, (), 1),
     )
 
@@ -65,13 +70,15 @@ class Scan:
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self._lengths = meeting.lengths(STEPS)
-        self._recompute = [self._recomputed(tokens) for tokens in self._lengths]
+        self._recompute = {corner: [self._recomputed(corner, each) for each in self._lengths] for corner in CORNERS}
 
-    def _recomputed(self, tokens: float) -> tuple[float, float, float]:
-        """Low, usual and high; fractions of a token tell where times meet."""
+    def _recomputed(self, corner: Corner, tokens: float) -> float:
+        """The recompute time that makes a margin great, usual or small; fractions of a token tell where times meet."""
         length: int = tokens  # type: ignore[assignment]
+        if corner == "typical":
+            return self.setting.recompute(self.setting.ways.chosen, length)
         low, high = self.setting.recompute_range(length)
-        return low, self.setting.recompute(self.setting.ways.chosen, length), high
+        return high if corner == "fast" else low
 
     def path(self, path: Path, lengths: Sequence[int]) -> PathTurns:
         """Every turn of one path, and what it needs at these lengths."""
@@ -83,25 +90,26 @@ class Scan:
             links=path.links,
             link_bytes_per_s=path.typical.hops[0].bandwidth,
             source=path.tier.read.bandwidth.typical.source,
-            wins=self._turns(path.typical, 1, 1.0),
-            wins_low=self._turns(path.slow, 0, 1.0),
-            wins_high=self._turns(path.fast, 2, 1.0),
-            restores=self._turns(path.typical, 1, least),
+            wins=self._turns(path, "typical", 1.0),
+            wins_low=self._turns(path, "slow", 1.0),
+            wins_high=self._turns(path, "fast", 1.0),
+            restores=self._turns(path, "typical", least),
             by_length=tuple(self._need(path, tokens) for tokens in lengths),
         )
 
-    def _turns(self, route: Route, which: int, margin: float) -> Turns:
+    def _turns(self, path: Path, corner: Corner, margin: float) -> Turns:
         """Where a margin is reached and lost again."""
-        loads = self.setting.loads
+        loads, route = self.setting.loads, path.at(corner)
 
         def fetch(tokens: float) -> float:
             length: int = tokens  # type: ignore[assignment]
             return margin * route.seconds(loads(length))
 
         def gain(tokens: float) -> float:
-            return self._recomputed(tokens)[which] - fetch(tokens)
+            return self._recomputed(corner, tokens) - fetch(tokens)
 
-        gains = [times[which] - fetch(tokens) for times, tokens in zip(self._recompute, self._lengths, strict=True)]
+        recomputed = self._recompute[corner]
+        gains = [seconds - fetch(tokens) for seconds, tokens in zip(recomputed, self._lengths, strict=True)]
         found: Sequence[float] = meeting.changes(gains, self._lengths, gain)
         if self.setting.loads.pages.layout == "contiguous":
             found = [meeting.meeting(gain, round(after)) for after in found]
@@ -109,7 +117,7 @@ class Scan:
 
     def _need(self, path: Path, tokens: int) -> Need:
         setting, load = self.setting, self.setting.loads(tokens)
-        low, recompute, high = self._recomputed(tokens)
+        recompute, (low, high) = self._recomputed("typical", tokens), setting.recompute_range(tokens)
         fetch = path.typical.seconds(load)
         least = setting.options.min_margin
         even, enough = (break_even(path.typical, load, recompute / margin) for margin in (1.0, least))

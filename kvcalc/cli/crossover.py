@@ -96,7 +96,7 @@ def crossover(
     if against is not None:
         results.append(question.against(model, hardware, lengths, options, against))
     if plot or plot_map:
-        dense = question.crossover(model, hardware, plots.lengths(min(lengths), max(lengths)), options)
+        dense = question.crossover(model, hardware, plots.lengths(min(lengths), max(lengths)), options, variants=False)
         if plot:
             figures.write(partial(plots.times, dense), plot)
         if plot_map:

@@ -5,8 +5,6 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-WHOLE = str | int | float | bool | dict | list | tuple | None
-
 
 def render(results: Sequence[object]) -> str:
     """One object for one result, an array for several."""
@@ -18,7 +16,7 @@ def render(results: Sequence[object]) -> str:
 
 def _is_long(value: object) -> bool:
     """Rows that are made one after the other, like those of a sweep."""
-    return isinstance(value, Iterable) and not isinstance(value, WHOLE) and not dataclasses.is_dataclass(value)
+    return isinstance(value, Iterable) and not isinstance(value, str | list | tuple | dict)
 
 
 def _by_line(result: object) -> str:
