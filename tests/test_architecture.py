@@ -83,9 +83,15 @@ def test_imports_point_one_way(path: Path):
     assert wrong == []
 
 
+def only_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
 @EVERY
 def test_heavy_packages_are_imported_where_they_are_needed(path: Path):
-    at_start = [each for each in tree(path).body if not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    """Types that only a checker reads are not imported when the program runs."""
+    later = ast.FunctionDef | ast.AsyncFunctionDef
+    at_start = [each for each in tree(path).body if not isinstance(each, later) and not only_for_types(each)]
     found = {room(module) for each in at_start for module, _ in imports(each)}
     assert found & HEAVY == set()
 

@@ -65,7 +65,19 @@ class Axes:
             yield Combination(model, hardware, tp, kv, way, given, page, links, requests)
 
 
-NAMES = ("model", "hardware", "tp", "kv_dtype", "prefill", "page", "links", "concurrency", "bandwidth", "tokens")
+TITLES = {
+    "model": "model",
+    "hardware": "node",
+    "tp": "TP",
+    "kv_dtype": "KV format",
+    "prefill": "prefill",
+    "page": "page",
+    "links": "links",
+    "concurrency": "requests",
+    "bandwidth": "bandwidth of a link",
+    "tokens": "tokens",
+}
+NAMES = tuple(TITLES)
 
 
 def too_large(size: int, limit: int = LARGEST) -> UserError:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from kvcalc.answers import assumptions, batch, warnings
-from kvcalc.answers.axes import LARGEST, SMALL, Axes, Combination, too_large
+from kvcalc.answers.axes import LARGEST, SMALL, TITLES, Axes, Combination, too_large
 from kvcalc.answers.batch import Batch, Varied
 from kvcalc.answers.margin_result import Assumption
 from kvcalc.answers.options import Options, check
@@ -97,11 +97,10 @@ def _series(setting: Setting, asked: Combination, varied: Varied, found: Batch) 
 
 def _name(axes: Axes, asked: Combination) -> str:
     """What sets a combination apart from the others of the grid."""
-    names = [name for name in axes.swept if name not in ("bandwidth", "tokens", "prefill")]
-    return ", ".join(
-        f"{getattr(asked, name)}" if name in ("model", "hardware", "kv_dtype") else f"{name} {getattr(asked, name)}"
-        for name in names
-    )
+    named = ("model", "hardware", "kv_dtype")
+    other = ("tp", "page", "links", "concurrency")
+    words = [getattr(asked, name) for name in named if name in axes.swept]
+    return ", ".join([*words, *(f"{TITLES[name]} {getattr(asked, name)}" for name in other if name in axes.swept)])
 
 
 def _assumptions(axes: Axes, settings: list[tuple[str, Setting]]) -> tuple[Assumption, ...]:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from kvcalc import units
+from kvcalc.answers.axes import TITLES
 from kvcalc.answers.sweep_result import Sweep
 from kvcalc.plots import figure as figures
 from kvcalc.plots.figure import VERDICTS, Line
@@ -37,7 +38,7 @@ def _others(result: Sweep, index: Index, drawn: tuple[str, ...]) -> list[tuple[s
     rest = [name for name in matrix.upright(result.axes) if name not in drawn]
     found = []
     for fixed in matrix.each_of(result.axes, rest):
-        said = ", ".join(f"{matrix.TITLES[name]} {matrix.text(name, value)}" for name, value in fixed.items())
+        said = ", ".join(f"{TITLES[name]} {matrix.text(name, value)}" for name, value in fixed.items())
         found += [(f"{index.title(path)}{f', {said}' if said else ''}", path, fixed) for path in index.paths]
     return found
 
@@ -184,7 +185,7 @@ def _title(result: Sweep) -> str:
         for name in ("model", "hardware", "kv_dtype")
         if name not in result.axes.swept
     ]
-    by = " and ".join(matrix.TITLES[name] for name in matrix.upright(result.axes))
+    by = " and ".join(TITLES[name] for name in matrix.upright(result.axes))
     return f"{', '.join(fixed)}: verdicts{f' by {by}' if by else ''}"
 
 

@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any
 
 from kvcalc import units
-from kvcalc.answers.axes import NAMES, Axes
+from kvcalc.answers.axes import NAMES, TITLES, Axes
 from kvcalc.answers.sweep_result import Series, Sweep
 from kvcalc.frozen import frozen
 
@@ -82,20 +82,6 @@ def each_of(axes: Axes, names: Sequence[str]) -> Iterator[Coordinates]:
     """Every combination of the values of these axes."""
     for values in product(*(getattr(axes, name) for name in names)):
         yield dict(zip(names, values, strict=True))
-
-
-TITLES = {
-    "model": "model",
-    "hardware": "node",
-    "tp": "TP",
-    "kv_dtype": "KV format",
-    "prefill": "prefill",
-    "page": "page",
-    "links": "links",
-    "concurrency": "requests",
-    "bandwidth": "bandwidth of a link",
-    "tokens": "tokens",
-}
 
 
 def heading(name: str) -> str:

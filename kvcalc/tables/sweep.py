@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from kvcalc import units
+from kvcalc.answers.axes import TITLES
 from kvcalc.answers.sweep_result import KEYS, Sweep
 from kvcalc.physics.crossover import BEST_FIRST
 from kvcalc.tables import cited, matrix
@@ -38,7 +39,7 @@ def _title(result: Sweep) -> str:
     ]
     if "tokens" not in result.axes.swept:
         fixed[-1] += " tokens"
-    by = " x ".join(matrix.TITLES[name] for name in matrix.upright(result.axes))
+    by = " x ".join(TITLES[name] for name in matrix.upright(result.axes))
     return f"{', '.join(fixed)}: fetch or recompute{f' over {by}' if by else ''}?" if fixed else f"Verdicts over {by}"
 
 
@@ -101,8 +102,8 @@ def _matrix(
         (Cell(matrix.text(down, value)), *(_cell(point, margins) for point in row))
         for value, row in zip(downs, points, strict=True)
     )
-    said = ", ".join(f"{matrix.TITLES[name]} {matrix.text(name, value)}" for name, value in fixed.items())
-    title = f"{index.title(path)}{f', {said}' if said else ''}: {matrix.TITLES[across]} across"
+    said = ", ".join(f"{TITLES[name]} {matrix.text(name, value)}" for name, value in fixed.items())
+    title = f"{index.title(path)}{f', {said}' if said else ''}: {TITLES[across]} across"
     return Table(title, columns, rows, READING if margins else READING.replace(", with the margin", ""))
 
 

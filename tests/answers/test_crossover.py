@@ -47,7 +47,7 @@ def test_glm_pull_from_a_peer_meets_recomputing_where_it_was_seen_to(machine):
 def test_gpt_oss_pull_between_pods_wins_from_below_two_thousand_tokens(machine):
     lengths = (2048, 8192, 16384, 32768, 49152)
     recompute = points({tokens: CASES[f"llmd-gptoss-recompute-{tokens}"]["value"] / 1000 for tokens in lengths})
-    # 22 ms, REALITY section 0; 36,864 B a token in 4.25 us, the slope of the published fetch times (test_measured.py)
+    # 22 ms, docs of llm-d; 36,864 B a token in 4.25 us, the slope of the published fetch times (test_measured.py)
     curve = f"{{models: [gpt-oss-120b], tp: 1, weights: mxfp4, kv_bits: 16, source: made, points: {recompute}}}"
     node = machine("h200-sxm", 1, "8.67 GB/s", "22 ms", curve)
     wins = path_of(crossover("gpt-oss-120b", node, [2048], Options(kv_dtype="bf16")), "peer").wins
@@ -65,7 +65,7 @@ def test_cpu_load_of_llama_8b_by_vllm_wins_as_often_as_published(tokens, publish
 
 
 def test_cpu_load_of_llama_8b_by_vllm_meets_recomputing_where_its_fixed_cost_says():
-    """Recompute of a short prompt takes 22.2 us a token (REALITY section 0): 10.2 ms / (22.2 - 2.97 us) = 530 tokens."""
+    # recompute of a short prompt: 22.2 us a token, the fit of the same figure; 10.2 ms / (22.2 - 2.97 us) = 530 tokens
     options = Options(engine="vllm", tp=1, kv_dtype="bf16", weights="bf16", links=1)
     wins = path_of(crossover("llama3.1-8b", "h100-pcie5", [1_000], options), "dram").wins
     assert wins.tokens == (pytest.approx(530, rel=QUARTER),)
@@ -160,7 +160,7 @@ def test_split_is_never_slower_than_fetching_or_recomputing(question, tokens):
 
 
 def test_break_even_of_the_chapter_is_the_bytes_over_the_recompute_time():
-    """20,000 tokens: 3.2768 GB in 400 ms, of which 10 us are latency and 3.5 us one copy: 8.19 GB/s, three times 24.6."""
+    """3.2768 GB in 400 ms, of which 10 us are latency and 3.5 us one copy: 8.19 GB/s; in a third of it 24.6."""
     (need,) = path_of(crossover("llama3-70b", "h100-pcie5", [20_000]), "dram").by_length
     assert need.break_even_link_bytes_per_s == pytest.approx(3.2768e9 / (0.4 - 13.5e-6))
     assert need.min_margin_link_bytes_per_s == pytest.approx(3.2768e9 / (0.4 / 3 - 13.5e-6))

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.image import imread
+from matplotlib.text import Text
 
 from kvcalc import Options
 from kvcalc.answers.axes import Axes
@@ -78,7 +79,7 @@ def test_verdicts_differ_in_brightness_or_hatching():
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_says_its_units_and_its_sources(name):
     figure = FIGURES[name]()
-    said = " ".join(text.get_text() for text in figure.findobj(lambda each: hasattr(each, "get_text")))
+    said = " ".join(text.get_text() for text in figure.findobj(Text))
     assert "PidokuInfra" in said  # the source of the default node's figures
     assert any(unit in said for unit in ("time (s)", "bytes per second", "recompute time / fetch time"))
     assert "tokens" in said or "margin" in said
