@@ -20,6 +20,7 @@ test:
 
 benchmark:
 	$(PYTHON) benchmarks/start.py
+	$(PYTHON) benchmarks/sweep.py
 
 schemas:
 	$(PYTHON) scripts/write_schemas.py

@@ -10,26 +10,50 @@ Sizes are bytes, rates bytes a second and one direction, times seconds. Whatever
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kvcalc.answers.axes import Axes
+    from kvcalc.answers.crossover import crossover
+    from kvcalc.answers.crossover_result import Crossover
     from kvcalc.answers.margin import margin
     from kvcalc.answers.margin_result import Margin
     from kvcalc.answers.options import Options
+    from kvcalc.answers.sweep import sweep
+    from kvcalc.answers.sweep_result import Sweep
     from kvcalc.errors import UserError
     from kvcalc.profiles.catalog import Machine
     from kvcalc.profiles.catalog import machine as load_hardware
     from kvcalc.profiles.catalog import model as load_model
     from kvcalc.profiles.model import Model
 
-__all__ = ["Machine", "Margin", "Model", "Options", "UserError", "load_hardware", "load_model", "margin"]
+__all__ = [
+    "Axes",
+    "Crossover",
+    "Machine",
+    "Margin",
+    "Model",
+    "Options",
+    "Sweep",
+    "UserError",
+    "crossover",
+    "load_hardware",
+    "load_model",
+    "margin",
+    "sweep",
+]
 
 _PLACES = {
+    "Axes": ("kvcalc.answers.axes", "Axes"),
+    "Crossover": ("kvcalc.answers.crossover_result", "Crossover"),
     "Machine": ("kvcalc.profiles.catalog", "Machine"),
     "Margin": ("kvcalc.answers.margin_result", "Margin"),
     "Model": ("kvcalc.profiles.model", "Model"),
     "Options": ("kvcalc.answers.options", "Options"),
+    "Sweep": ("kvcalc.answers.sweep_result", "Sweep"),
     "UserError": ("kvcalc.errors", "UserError"),
+    "crossover": ("kvcalc.answers.crossover", "crossover"),
     "load_hardware": ("kvcalc.profiles.catalog", "machine"),
     "load_model": ("kvcalc.profiles.catalog", "model"),
     "margin": ("kvcalc.answers.margin", "margin"),
+    "sweep": ("kvcalc.answers.sweep", "sweep"),
 }
 
 
