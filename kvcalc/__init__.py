@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kvcalc.answers.axes import Axes
+    from kvcalc.answers.cost import cost
+    from kvcalc.answers.cost_result import Cost
     from kvcalc.answers.crossover import crossover
     from kvcalc.answers.crossover_result import Crossover
     from kvcalc.answers.margin import margin
     from kvcalc.answers.margin_result import Margin
     from kvcalc.answers.options import Options
+    from kvcalc.answers.prices import Price, Prices, Rating
     from kvcalc.answers.sweep import sweep
     from kvcalc.answers.sweep_result import Sweep
     from kvcalc.errors import UserError
@@ -26,13 +29,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Axes",
+    "Cost",
     "Crossover",
     "Machine",
     "Margin",
     "Model",
     "Options",
+    "Price",
+    "Prices",
+    "Rating",
     "Sweep",
     "UserError",
+    "cost",
     "crossover",
     "load_hardware",
     "load_model",
@@ -42,13 +50,18 @@ __all__ = [
 
 _PLACES = {
     "Axes": ("kvcalc.answers.axes", "Axes"),
+    "Cost": ("kvcalc.answers.cost_result", "Cost"),
     "Crossover": ("kvcalc.answers.crossover_result", "Crossover"),
     "Machine": ("kvcalc.profiles.catalog", "Machine"),
     "Margin": ("kvcalc.answers.margin_result", "Margin"),
     "Model": ("kvcalc.profiles.model", "Model"),
     "Options": ("kvcalc.answers.options", "Options"),
+    "Price": ("kvcalc.answers.prices", "Price"),
+    "Prices": ("kvcalc.answers.prices", "Prices"),
+    "Rating": ("kvcalc.answers.prices", "Rating"),
     "Sweep": ("kvcalc.answers.sweep_result", "Sweep"),
     "UserError": ("kvcalc.errors", "UserError"),
+    "cost": ("kvcalc.answers.cost", "cost"),
     "crossover": ("kvcalc.answers.crossover", "crossover"),
     "load_hardware": ("kvcalc.profiles.catalog", "machine"),
     "load_model": ("kvcalc.profiles.catalog", "model"),

@@ -6,6 +6,7 @@ GB is 10^9 bytes, GiB is 2^30 bytes, Gb is 10^9 bits.
 
 import math
 import re
+from datetime import date
 
 from kvcalc.errors import UserError, shown
 
@@ -17,6 +18,8 @@ TOKEN_RATE = {"tok/s": 1.0, "token/s": 1.0, "tokens/s": 1.0}
 COUNT = {"": 1.0}
 
 SMALLEST_VALUE, LARGEST_VALUE = 1e-12, 1e24  # of anything measured, in SI units
+GB = 1e9  # bytes
+HOUR, DAY, YEAR = 3600.0, 86_400.0, 31_557_600.0  # seconds; a year has 365.25 days, a month is a twelfth of it
 LARGEST_COUNT = 10**12  # no model or machine has so many of anything
 LONGEST_PROMPT = 100_000_000  # tokens; ten times the longest context of any shipped profile
 
@@ -107,6 +110,50 @@ def tokens(text: str, least: int = 1) -> int:
     return int(value)
 
 
+def share(text: str) -> float:
+    """A fraction from 0 to 1, in "0.6" or "60 %"."""
+    value = percent(text) if text.strip().endswith("%") else number(text)
+    if value > 1:
+        raise UserError(f"{shown(text)} is more than the whole; write one like '0.6' or '60 %'")
+    return value
+
+
+def frequency(text: str) -> float:
+    """Times a second, in "2", "2/s", "120/min" or "500/h"."""
+    amount, _, period = text.partition("/")
+    seconds_of = {"": 1.0, "s": 1.0, "min": 60.0, "h": HOUR}
+    if period.strip() not in seconds_of:
+        raise UserError(f"{shown(text)} is not a frequency; write one like '2/s', '120/min' or '500/h'")
+    return _number(amount, COUNT, "a frequency", "'2/s', '120/min' or '500/h'") / seconds_of[period.strip()]
+
+
+def money(text: str) -> tuple[float, str, date]:
+    """Amount, currency and day of a price in "2.50 USD@2026-11-29"."""
+    found = re.fullmatch(r"(?P<amount>[\d.,_]+) ?(?P<currency>[A-Z]{3})(?: ?@ ?(?P<day>[\d-]+))?", text.strip())
+    example = "'2.50 USD@2026-11-29'"
+    if found is None:
+        raise UserError(f"{shown(text)} is not an amount, a currency and the day it was read; write one like {example}")
+    if found["day"] is None:
+        raise UserError(f"{shown(text)} has no date, and prices move; write one like {example}")
+    try:
+        day = date.fromisoformat(found["day"])
+    except ValueError:
+        raise UserError(f"{shown(text)}: {shown(found['day'])} is not a day; write one like {example}") from None
+    amount = _number(found["amount"], COUNT, "an amount", "'2.50'")
+    if not amount:
+        raise UserError(f"{shown(text)}: a price must be above zero")
+    return amount, found["currency"], day
+
+
+def endurance(text: str) -> tuple[float, float]:
+    """Drive writes a day and seconds of rated life in "1 DWPD for 5 years"."""
+    found = re.fullmatch(r"(?P<writes>\d{1,6}(\.\d+)?) ?DWPD for (?P<years>\d{1,3}(\.\d+)?) years?", text.strip())
+    writes, years = (float(found["writes"]), float(found["years"])) if found else (0.0, 0.0)
+    if not writes or not years or not physical(writes) or not physical(years):
+        raise UserError(f"{shown(text)} is not the endurance of a drive; write one like '1 DWPD for 5 years'")
+    return writes, years * YEAR
+
+
 def exact(value: float, unit: str) -> str:
     """Text that parses back to exactly `value`, with the SI prefix that reads best: "55 GB/s"."""
     from decimal import Decimal
@@ -163,6 +210,24 @@ def both(value: float) -> str:
         if value >= scale:
             return f"{short(value, 'B')} ({_digits(value / scale)} {prefix}B)"
     return f"{count(value)} B"
+
+
+def span(value: float) -> str:
+    """A time of any length: "59.6 ms", "12 min", "5.1 days", "2.3 years"."""
+    for unit, least in (("years", YEAR), ("days", DAY), ("h", HOUR), ("min", 60.0)):
+        if value >= 1.995 * least:
+            return f"{_digits(value / least)} {unit}"
+    return short(value, "s")
+
+
+def ratio(value: float) -> str:
+    """A bare number with three significant digits: "6.71", "1,040"."""
+    return _digits(value)
+
+
+def priced(value: float, currency: str) -> str:
+    """An amount of money with three significant digits: "0.0213 USD"."""
+    return f"{'-' if value < 0 else ''}{_digits(abs(value))} {currency}"
 
 
 def times(value: float, bounds: tuple[float, ...] = ()) -> str:

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,10 @@ from kvcalc.answers import flips
 from kvcalc.cli.main import main
 from kvcalc.render import json as renderer
 
+LOAD = {"rate": 2.0, "hit_rate": 0.6, "concurrency": 8, "new": 500}
+USES = tuple({"use": use} for use in ("preempt", "active", "shared"))
+PRICE = kvcalc.Price(1.0, "USD", date(2026, 11, 29))
+PRICES = kvcalc.Prices(PRICE, {"dram": PRICE}, {"nvme": kvcalc.Rating(1.0, 1e8)})
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 
@@ -49,10 +54,12 @@ def test_chapter_is_answered_by_commands():
 
 def test_output_page_names_every_key_of_the_json():
     text = (DOCS / "output.md").read_text(encoding="utf-8")
-    asked = {"prefill": "model"}, {"engine": "vllm", "bandwidth": {"dram": 1e9}}, {}
+    asked = {"prefill": "model"}, {"engine": "vllm", "bandwidth": {"dram": 1e9}}, {}, LOAD, *USES
     results = [kvcalc.margin("llama3-70b", "h100-pcie5", 20_000, Options(**options)) for options in asked]
+    results.append(kvcalc.cost("llama3-70b", "h100-pcie5", 20_000, Options(**LOAD), PRICES))
     found = keys(json.loads(renderer.render(results)))
     assert {"fetch_s", "kv_bytes", "schema_version", "arithmetic", "knob", "checked"} <= found
+    assert {"stations", "bound_by", "out_s", "slowdown", "pooled_s", "break_even_s", "life_s", "net"} <= found
     assert {key for key in found if f"`{key}`" not in text} == set()
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from kvcalc import units
-from kvcalc.answers import engine_costs, warnings
+from kvcalc.answers import engine_costs, premises, warnings
 from kvcalc.answers.margin_result import Assumption
 from kvcalc.answers.setting import Setting
 from kvcalc.physics.recompute import Measured
@@ -24,6 +24,7 @@ def assumptions(setting: Setting) -> tuple[Assumption, ...]:
         _copies(setting),
         *_engine(setting),
         *_host(setting),
+        *premises.premises(setting),
     )
 
 
@@ -44,8 +45,8 @@ def of_grid(setting: Setting, swept: Collection[str], requests: int) -> tuple[As
 def _requests(requests: int) -> Iterator[Assumption]:
     if requests > 1:
         yield Assumption(
-            "Concurrent requests are equal, begin to fetch at once and share links and ceilings evenly; "
-            "the recompute time is that of one request alone"
+            "Concurrent restores begin together, and times are until all are through: prefills take turns on the "
+            "replicas of the node, restores on its links and under its ceilings"
         )
 
 

@@ -41,7 +41,7 @@ class Axes:
     prefill: tuple[WayName | float | None, ...] = (None,)
     page: tuple[int | None, ...] = (None,)
     links: tuple[int | Literal["all"] | None, ...] = (None,)
-    concurrency: tuple[int, ...] = (1,)  # equal requests that fetch at once over the same links
+    concurrency: tuple[int, ...] = (1,)  # restores that begin together on the node
     bandwidth: tuple[float, ...] = ()  # bytes/s of one link and one direction; empty: the profiles'
     bandwidth_tier: str = "all"  # whose bandwidth that is
 

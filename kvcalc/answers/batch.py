@@ -5,15 +5,14 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from kvcalc.answers import paths
+from kvcalc.answers import contention, paths
 from kvcalc.answers.options import Options
 from kvcalc.answers.paths import CORNERS, Path
 from kvcalc.answers.setting import Setting
 from kvcalc.answers.sweep_result import Columns
 from kvcalc.frozen import frozen
-from kvcalc.physics import grid, kv
+from kvcalc.physics import grid, kv, queueing, together
 from kvcalc.physics.recompute import Stated, Way
-from kvcalc.physics.transfer import Route
 from kvcalc.profiles.hardware import Tier
 from kvcalc.profiles.sources import Figure, Range, exactly
 
@@ -26,7 +25,7 @@ class Varied:
     bandwidths: tuple[float, ...]  # bytes/s of one link; empty: as the profiles have it
     tier: str  # whose bandwidth; "all"
     tokens: tuple[int, ...]
-    requests: int  # that fetch at once
+    requests: int  # that begin together
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -59,22 +58,6 @@ def numpy_is_there() -> bool:
     return find_spec("numpy") is not None
 
 
-def shared(route: Route, requests: int) -> Route:
-    """What one of several equal requests gets of links that they use at once: an equal part of all that moves."""
-    if requests == 1:
-        return route
-    hops = tuple(
-        replace(
-            hop,
-            bandwidth=hop.bandwidth / requests,
-            per_copy=hop.per_copy * requests,
-            ceiling=hop.ceiling / requests if hop.ceiling is not None else None,
-        )
-        for hop in route.hops
-    )
-    return replace(route, hops=hops)
-
-
 def one_by_one(setting: Setting, varied: Varied, settled: Callable[[Options], Setting]) -> list[Batch]:
     """Every point by the functions that answer `margin`; `settled` settles the question with other options."""
     places = product(*map(range, varied.shape[:2]))
@@ -91,11 +74,17 @@ def one_by_one(setting: Setting, varied: Varied, settled: Callable[[Options], Se
 
 
 def _point(setting: Setting, path: Path, tokens: int, requests: int) -> tuple[float, float, float, float, float]:
-    load = setting.loads(tokens)
-    recompute = setting.recompute(setting.ways.chosen, tokens)
-    least, most = setting.recompute_range(tokens)
-    fast, typical, slow = (shared(path.at(corner), requests).seconds(load) for corner in CORNERS)
+    load, gpus = setting.loads(tokens), contention.gpus(setting, path)
+    turns = queueing.together(1.0, _replicas(setting), requests)
+    recompute = turns * setting.recompute(setting.ways.chosen, tokens)
+    least, most = (turns * seconds for seconds in setting.recompute_range(tokens))
+    fast, typical, slow = (together.through(path.at(corner), load, requests, gpus) for corner in CORNERS)
     return recompute, typical, recompute / typical, least / slow, most / fast
+
+
+def _replicas(setting: Setting) -> int:
+    """Of the model, on the node's GPUs."""
+    return setting.machine.node.gpus // setting.tp
 
 
 def at_once(setting: Setting, varied: Varied) -> list[Batch]:
@@ -104,8 +93,9 @@ def at_once(setting: Setting, varied: Varied) -> list[Batch]:
 
     lengths = np.array(varied.tokens, dtype=np.int64)
     load = grid.load(setting.model, setting.kv, setting.tp, setting.loads.pages, lengths)
-    recompute = _recompute(setting, _with_rates(setting.ways.chosen, varied), lengths)
-    least, most = _recompute_range(setting, varied, lengths)
+    turns = queueing.together(1.0, _replicas(setting), varied.requests)
+    recompute = turns * _recompute(setting, _with_rates(setting.ways.chosen, varied), lengths)
+    least, most = (turns * seconds for seconds in _recompute_range(setting, varied, lengths))
     sizes = grid.logical(setting.model, lengths, setting.kv)
 
     def flat(array: Any) -> Any:
@@ -113,7 +103,8 @@ def at_once(setting: Setting, varied: Varied) -> list[Batch]:
 
     found = []
     for path in _paths(setting, varied):
-        fast, typical, slow = (grid.fetch(shared(path.at(corner), varied.requests), load) for corner in CORNERS)
+        gpus = contention.gpus(setting, path)
+        fast, typical, slow = (grid.through(path.at(corner), load, varied.requests, gpus) for corner in CORNERS)
         figures = (recompute, typical, recompute / typical, least / slow, most / fast)
         bandwidths = np.broadcast_to(path.typical.hops[0].bandwidth, (varied.shape[1], 1)).reshape(-1).tolist()
         found.append(Batch(path, tuple(bandwidths), sizes, Columns(*map(flat, figures))))

@@ -1,8 +1,9 @@
 """Does fetching a prefix's KV cache beat recomputing it, tier by tier, and what would change the answer?"""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from kvcalc.answers import assumptions, rows, warnings
+from kvcalc.answers import assumptions, memory, rows, warnings
 from kvcalc.answers.margin_result import SCHEMA_VERSION, Alternative, GroupSize, Margin, RecomputeTime
 from kvcalc.answers.options import Options
 from kvcalc.answers.setting import Setting, settle
@@ -13,6 +14,9 @@ from kvcalc.physics.recompute import Measured, Way
 from kvcalc.physics.transfer import Loads
 from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.model import LayerGroup, Model
+
+if TYPE_CHECKING:
+    from kvcalc.answers.margin_parts import Active, PartialHit, Preemption, Sharing, Traffic
 
 
 def margin(model: Model | str, hardware: Machine | str, tokens: int, options: Options | None = None) -> Margin:
@@ -42,6 +46,7 @@ def _answer(setting: Setting) -> Margin:
     recompute = _recompute(setting)
     paths = rows.paths(setting, recompute)
     size = kv.logical(setting.model, setting.tokens, setting.kv)
+    needed = memory.needs(setting)
     return Margin(
         schema_version=SCHEMA_VERSION,
         model=setting.model.name,
@@ -60,14 +65,44 @@ def _answer(setting: Setting) -> Margin:
         kv_bytes_per_token=kv.marginal(setting.model, setting.tokens, setting.kv),
         kv_bytes_per_rank=kv.resident(setting.model, setting.tokens, setting.kv, setting.tp),
         kv_groups=tuple(_group(setting, group) for group in setting.model.groups),
+        layers=kv.loaded_layers(setting.model, setting.tokens, setting.kv),
         recompute=recompute,
-        fits=warnings.fits(setting),
+        fits=None if needed is None else needed.fit,
         break_even_bytes_per_s=size / recompute.seconds,
         break_even_min_margin_bytes_per_s=size * setting.options.min_margin / recompute.seconds,
         paths=paths,
+        partial_hits=_partial_hits(setting),
+        use=setting.options.use,
+        uses=_uses(setting),
+        traffic=_traffic(setting),
+        room=memory.room(setting, needed),
         warnings=warnings.warnings(setting, paths),
         assumptions=assumptions.assumptions(setting),
     )
+
+
+def _partial_hits(setting: Setting) -> "tuple[PartialHit, ...]":
+    if not setting.options.new:
+        return ()
+    from kvcalc.answers import partial  # what is not asked for is not imported: the program starts quickly
+
+    return partial.hits(setting)
+
+
+def _uses(setting: Setting) -> "tuple[Preemption, ...] | tuple[Active, ...] | tuple[Sharing, ...]":
+    if setting.options.use == "prefix":
+        return ()
+    from kvcalc.answers import uses
+
+    return uses.uses(setting)
+
+
+def _traffic(setting: Setting) -> "Traffic | None":
+    if setting.options.concurrency is None and setting.options.rate is None:
+        return None
+    from kvcalc.answers import contention
+
+    return contention.traffic(setting)
 
 
 def _group(setting: Setting, group: LayerGroup) -> GroupSize:

@@ -1,10 +1,15 @@
 """What `margin` answers, as one frozen result: it is the JSON, key by key (docs/output.md)."""
 
+from typing import TYPE_CHECKING
+
 from kvcalc.answers.flips import Flip
 from kvcalc.frozen import frozen
 from kvcalc.physics.crossover import Verdict
 from kvcalc.physics.prefill import Term
 from kvcalc.profiles.sources import Source
+
+if TYPE_CHECKING:  # what is not asked for is not imported: the program starts quickly
+    from kvcalc.answers.margin_parts import Active, PartialHit, Preemption, Sharing, Traffic
 
 SCHEMA_VERSION = 1
 
@@ -95,6 +100,26 @@ def best(paths: tuple[PathAnswer, ...]) -> tuple[PathAnswer, ...]:
 
 
 @frozen
+class TierRoom:
+    """Prefixes that a tier holds."""
+
+    tier: str
+    capacity_bytes: float
+    prefixes: int
+
+
+@frozen
+class Room:
+    """How many prefixes of this length are kept, where."""
+
+    hbm_kv_bytes: float | None  # beside the weights, all of it; None: the weights are not known
+    hbm_prefixes: int | None
+    fp8_ratio: float  # 16-bit KV over FP8 KV
+    replicas: int  # on the node
+    tiers: tuple[TierRoom, ...]
+
+
+@frozen
 class Margin:
     """The whole answer. Times in seconds, sizes in bytes, rates in bytes/s and one direction."""
 
@@ -115,10 +140,29 @@ class Margin:
     kv_bytes_per_token: float
     kv_bytes_per_rank: int
     kv_groups: tuple[GroupSize, ...]
+    layers: int  # that something is loaded for
     recompute: RecomputeTime
     fits: bool | None  # do weights and this prompt's KV fit in the GPUs' memory? None: the weights are not known
     break_even_bytes_per_s: float
     break_even_min_margin_bytes_per_s: float
     paths: tuple[PathAnswer, ...]
+    partial_hits: "tuple[PartialHit, ...]"  # one a path, where new tokens follow the prefix
+    use: str
+    uses: "tuple[Preemption, ...] | tuple[Active, ...] | tuple[Sharing, ...]"  # of another use than the prefix cache
+    traffic: "Traffic | None"
+    room: Room
     warnings: tuple[str, ...]
     assumptions: tuple[Assumption, ...]
+
+
+def verdicts(result: Margin) -> tuple[Verdict | None, ...]:
+    """The best path's of each tier, for the use that was asked about. None: not known, or decoding, which has none."""
+    if not result.uses:
+        return tuple(path.verdict for path in best(result.paths))
+    from kvcalc.answers.margin_parts import Active
+
+    tiers: dict[str, Preemption | Sharing] = {}
+    for use in result.uses:
+        if not isinstance(use, Active) and (use.tier not in tiers or (use.margin or 0) > (tiers[use.tier].margin or 0)):
+            tiers[use.tier] = use
+    return tuple(use.verdict for use in tiers.values())

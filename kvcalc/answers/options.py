@@ -12,6 +12,7 @@ from kvcalc.frozen import frozen
 from kvcalc.profiles.hardware import Layout, Weights
 
 WayName = Literal["profile", "model", "textbook"]
+Use = Literal["prefix", "preempt", "active", "shared"]
 
 Nothing: Mapping[str, float] = MappingProxyType({})
 
@@ -37,6 +38,12 @@ class Options:
     page: int | None = None  # tokens; None: the engine's
     new: int = 0  # tokens after the prefix
     min_margin: float = 3.0
+    use: Use = "prefix"  # what offloading is for
+    batch: int = 1  # sequences that decode together, for the use "active"
+    replicas: int = 2  # that share one copy, for the use "shared"
+    concurrency: int | None = None  # restores that begin together on the node
+    rate: float | None = None  # requests a second that come to the node
+    hit_rate: float | None = None  # the share of them whose prefix the tier holds
 
 
 def check(tokens: int, options: Options) -> None:
@@ -54,18 +61,21 @@ def check(tokens: int, options: Options) -> None:
         raise UserError(f"a minimum margin is a number from 1, not {options.min_margin:g}; a slower fetch wins nothing")
     _words(options)
     _numbers(options)
+    _traffic(options)
 
 
 def _words(options: Options) -> None:
     prefill = options.prefill if isinstance(options.prefill, str) else None
-    known = {"weights": Weights, "layout": Layout, "prefill": WayName}
-    for name, word in {"weights": options.weights, "layout": options.layout, "prefill": prefill}.items():
+    known = {"weights": Weights, "layout": Layout, "prefill": WayName, "use": Use}
+    given = {"weights": options.weights, "layout": options.layout, "prefill": prefill, "use": options.use}
+    for name, word in given.items():
         if word is not None and word not in get_args(known[name]):
             raise UserError(f"--{name}: {shown(word)} is none of {', '.join(get_args(known[name]))}")
 
 
 def _numbers(options: Options) -> None:
-    for name, count in {"tp": options.tp, "links": options.links, "page": options.page}.items():
+    counts = {"tp": options.tp, "links": options.links, "page": options.page, "batch": options.batch}
+    for name, count in (counts | {"replicas": options.replicas, "concurrency": options.concurrency}).items():
         if count is not None and count != "all" and (type(count) is not int or count < 1):
             raise UserError(f"--{name}: {shown(count)} is not a whole number from 1")
     rates = {f"--bandwidth {tier}": rate for tier, rate in options.bandwidth.items()}
@@ -77,6 +87,19 @@ def _numbers(options: Options) -> None:
     for tier, seconds in options.latency.items():
         if not 0 <= _number(seconds, f"--latency {tier}: a time in seconds") < math.inf:
             raise UserError(f"--latency {tier}: a time must be zero or more, not {seconds:g}")
+
+
+def _traffic(options: Options) -> None:
+    """A rate of requests says nothing of a link without the share of them that it serves."""
+    if (options.rate is None) != (options.hit_rate is None):
+        has, lacks = ("--hit-rate", "--rate") if options.rate is None else ("--rate", "--hit-rate")
+        raise UserError(f"{has} needs {lacks}: give both, such as --rate 2/s --hit-rate 60%")
+    if options.rate is None or options.hit_rate is None:
+        return
+    if not 0 < _number(options.rate, "--rate: requests a second") < math.inf:
+        raise UserError(f"--rate: requests a second must be above zero, not {options.rate:g}")
+    if not 0 <= _number(options.hit_rate, "--hit-rate: a share") <= 1:
+        raise UserError(f"--hit-rate: a share is from 0 to 1, not {options.hit_rate:g}")
 
 
 def _number(value: object, what: str) -> float:

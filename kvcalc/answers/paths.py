@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from kvcalc import units
 from kvcalc.answers.options import Options
@@ -14,6 +14,7 @@ from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.hardware import Engine, Tier
 from kvcalc.profiles.sources import Corner, Figure, Range, exactly, given
 
+T = TypeVar("T")
 CORNERS: tuple[Corner, ...] = ("fast", "typical", "slow")
 
 
@@ -69,10 +70,10 @@ def _overridden(chosen: tuple[Tier, ...], options: Options) -> tuple[Tier, ...]:
     return tuple(_with(tier, bandwidth.get(tier.name), latency.get(tier.name)) for tier in chosen)
 
 
-def by_tier(chosen: tuple[Tier, ...], given: Mapping[str, float], option: str) -> dict[str, float]:
-    """What is given for each tier by its name, its medium, the beginning of its name, or 'all'. Raises UserError."""
+def by_tier(chosen: tuple[Tier, ...], given: Mapping[str, T], option: str) -> dict[str, T]:
+    """What an option gives for each of the tiers by their names. Raises UserError for a tier that is not here."""
     names = [tier.name for tier in chosen]
-    found: dict[str, float] = {}
+    found: dict[str, T] = {}
     for word, value in given.items():
         name = _match(word, chosen)
         if name in found:

@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 
 from kvcalc import units
-from kvcalc.answers import engine_costs
+from kvcalc.answers import engine_costs, memory
 from kvcalc.answers.margin_result import PathAnswer, best
 from kvcalc.answers.setting import Setting
-from kvcalc.errors import UserError
-from kvcalc.frozen import frozen
-from kvcalc.physics import coefficients, crossover, formats, kv, work
+from kvcalc.physics import crossover, formats, kv
 from kvcalc.physics.prefill import Prefill
 from kvcalc.profiles import catalog
 from kvcalc.profiles.hardware import Tier
@@ -48,41 +46,13 @@ def _context(setting: Setting) -> Iterator[str]:
         yield f"{units.count(needed)} tokens are more than the {context} that {setting.model.title} is made for"
 
 
-@frozen
-class _Needs:
-    """Bytes in the GPUs' memory."""
-
-    weights: float
-    cache: float  # this prompt's
-    held: float
-
-
-def fits(setting: Setting) -> bool | None:
-    """Do the weights and this prompt's KV fit in the GPUs' memory? None where the weights are not known."""
-    needs = _needs(setting)
-    return None if needs is None else needs.weights + needs.cache <= needs.held
-
-
-def _needs(setting: Setting) -> _Needs | None:
-    try:
-        counted = work.parameters(setting.model)
-    except UserError:
-        return None
-    gpu = setting.machine.accelerator
-    dense = "bf16" if setting.weights == "mxfp4" else setting.weights
-    width = coefficients.WEIGHT_BYTES
-    weights = (counted.total - counted.experts) * width[dense] + counted.experts * width[setting.weights]
-    cache = setting.tp * kv.resident(setting.model, setting.tokens + setting.options.new, setting.kv, setting.tp)
-    return _Needs(weights, cache, setting.tp * (gpu.device_memory or gpu.memory).value)
-
-
 def _memory(setting: Setting) -> Iterator[str]:
-    needs = _needs(setting)
-    if needs and not fits(setting):
+    needs = memory.needs(setting)
+    if needs and not needs.fit:
         needed = f"{setting.weights} weights ({units.short(needs.weights, 'B')}) and this prompt's KV"
         gpus = f"{setting.tp} x {setting.machine.accelerator.title}"
-        memory = f"the memory of {gpus} ({units.short(needs.held, 'B')})"
-        yield f"{setting.model.title}: {needed} ({units.short(needs.cache, 'B')}) don't fit in {memory}"
+        place = f"the memory of {gpus} ({units.short(needs.held, 'B')})"
+        yield f"{setting.model.title}: {needed} ({units.short(needs.cache, 'B')}) don't fit in {place}"
 
 
 def _stated(setting: Setting, paths: tuple[PathAnswer, ...]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kvcalc.cli import crossover, hardware, margin, models, sweep
+from kvcalc.cli import cost, crossover, hardware, margin, models, sweep
 from kvcalc.errors import UserError, shown
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 app.command(short_help="Fetch or recompute, tier by tier.")(margin.margin)
 app.command(short_help="Where the verdict turns.")(crossover.crossover)
 app.command(short_help="Verdicts over a grid of options.")(sweep.sweep)
+app.command(short_help="What a tier costs and saves.")(cost.cost)
 app.add_typer(models.app, name="models")
 app.add_typer(hardware.app, name="hardware")
 

@@ -6,65 +6,50 @@ from typing import Annotated, Literal
 import typer
 
 from kvcalc import units
-from kvcalc.answers import margin as question
-from kvcalc.answers.margin_result import Margin, best
-from kvcalc.answers.options import Options
+from kvcalc.answers import margin as answers
+from kvcalc.answers.margin_result import Margin, verdicts
+from kvcalc.answers.options import Options, Use
+from kvcalc.cli import asked
+from kvcalc.cli.asked import DEFAULT_NODE
 from kvcalc.cli.options import FormatOption, OutputOption, by_tier, read
 from kvcalc.cli.options import latency as read_latency
-from kvcalc.errors import UserError, shown
-from kvcalc.physics import formats
+from kvcalc.errors import UserError
 from kvcalc.physics.crossover import BEST_FIRST
 from kvcalc.profiles import catalog, places
-from kvcalc.profiles.hardware import EngineName, Layout, Node, Weights
+from kvcalc.profiles.hardware import Node
 from kvcalc.profiles.model import Model
 from kvcalc.render import show
 from kvcalc.tables import margin as tables
 
-DEFAULT_NODE = "h100-pcie5"
-
 
 def margin(
-    model: Annotated[str, typer.Option(help="Model profile: a name, a Hugging Face name, or a YAML file")],
-    seq: Annotated[str, typer.Option(help="Prefix length in tokens; k is 10^3, Ki is 2^10")] = "20000",
+    model: asked.ModelOption,
+    seq: asked.SeqOption = "20000",
     hardware: Annotated[
         list[str] | None,
         typer.Option(help="Node profile: a name, a YAML file, or 'all'; repeatable", show_default=DEFAULT_NODE),
     ] = None,
-    tier: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Show only this tier of the node, or add one it lacks; repeatable", show_default="the node's"
-        ),
-    ] = None,
-    kv_dtype: Annotated[str, typer.Option(help=f"KV element format: {', '.join(formats.NAMES)}")] = "fp8",
-    weights: Annotated[
-        Weights | None, typer.Option(help="Weight format", show_default="fp8, or mxfp4 where the checkpoint has it")
-    ] = None,
-    tp: Annotated[
-        int | None, typer.Option(min=1, help="Tensor-parallel degree", show_default="all GPUs of the node")
-    ] = None,
-    engine: Annotated[
-        EngineName, typer.Option(help="Whose layout, fixed costs and prefill constants; ideal: none")
-    ] = "ideal",
-    prefill: Annotated[
-        str | None,
-        typer.Option(
-            help="Recompute time by: tokens/s, profile, model or textbook", show_default="the profile's, else the model"
-        ),
-    ] = None,
-    bandwidth: Annotated[
-        list[str] | None, typer.Option(help="TIER=RATE of one link, one direction: dram=50GB/s; repeatable")
-    ] = None,
-    latency: Annotated[
-        list[str] | None, typer.Option(help="TIER=TIME once a fetch: nvme=100us; TIER may be 'all'; repeatable")
-    ] = None,
-    links: Annotated[
-        str | None, typer.Option(help="Links used at once: a number or 'all'", show_default="one, and all")
-    ] = None,
-    layout: Annotated[Layout | None, typer.Option(help="How pages lie in memory", show_default="the engine's")] = None,
-    page: Annotated[int | None, typer.Option(min=1, help="Tokens of a page", show_default="the engine's")] = None,
-    new: Annotated[str, typer.Option(help="Tokens that follow the prefix and are computed anyway")] = "0",
-    min_margin: Annotated[float, typer.Option(help="Margin from which the verdict is restore")] = 3.0,
+    tier: asked.TierOption = None,
+    kv_dtype: asked.KvDtypeOption = "fp8",
+    weights: asked.WeightsOption = None,
+    tp: asked.TpOption = None,
+    engine: asked.EngineOption = "ideal",
+    prefill: asked.PrefillOption = None,
+    bandwidth: asked.BandwidthOption = None,
+    latency: asked.LatencyOption = None,
+    links: asked.LinksOption = None,
+    layout: asked.LayoutOption = None,
+    page: asked.PageOption = None,
+    new: asked.NewOption = "0",
+    min_margin: asked.MinMarginOption = 3.0,
+    use: Annotated[
+        Use, typer.Option(help="What offloading is for: prefix cache, preemption, decoding from it, sharing")
+    ] = "prefix",
+    batch: Annotated[int, typer.Option(min=1, help="Sequences that decode together, for --use active")] = 1,
+    replicas: Annotated[int, typer.Option(min=2, help="Replicas that share one copy, for --use shared")] = 2,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="Restores that begin together on the node")] = None,
+    rate: asked.RateOption = None,
+    hit_rate: asked.HitRateOption = None,
     fail_if: Annotated[
         Literal["recompute", "marginal"] | None, typer.Option(help="Exit 3 if any verdict is this or worse")
     ] = None,
@@ -78,15 +63,21 @@ def margin(
         weights=weights,
         tp=tp,
         engine=engine,
-        prefill=_prefill(prefill),
+        prefill=None if prefill is None else asked.prefill(prefill),
         tiers=tuple(tier or ()),
         bandwidth=by_tier(bandwidth or [], "--bandwidth", "50GB/s", units.rate),
         latency=by_tier(latency or [], "--latency", "100us", read_latency),
-        links=_links(links),
+        links=None if links is None else asked.links(links),
         layout=layout,
         page=page,
         new=read("--new", new, partial(units.tokens, least=0)),
         min_margin=min_margin,
+        use=use,
+        batch=batch,
+        replicas=replicas,
+        concurrency=concurrency,
+        rate=None if rate is None else read("--rate", rate, units.frequency),
+        hit_rate=None if hit_rate is None else read("--hit-rate", hit_rate, units.share),
     )
     tokens = read("--seq", seq, units.tokens)
     found = catalog.model(model)
@@ -99,7 +90,7 @@ def _results(model: Model, hardware: list[str], tokens: int, options: Options) -
     """The answers. Of 'all' nodes, those that can't answer are named on stderr; a node that is named must answer."""
     named = [node for node in dict.fromkeys(hardware) if node != "all"]
     nodes = list(dict.fromkeys([*named, *(places.names(Node) if "all" in hardware else [])]))
-    results, refused = question.margins(model, nodes, tokens, options)
+    results, refused = answers.margins(model, nodes, tokens, options)
     must = [node for node in refused if node in named or not results]
     if must:
         alike = len(refused) == len(nodes) and len(set(map(str, refused.values()))) == 1
@@ -110,23 +101,9 @@ def _results(model: Model, hardware: list[str], tokens: int, options: Options) -
     return results
 
 
-def _prefill(text: str | None) -> Literal["profile", "model", "textbook"] | float | None:
-    if text is None or text in ("profile", "model", "textbook"):
-        return text  # type: ignore[return-value]
-    return read("--prefill", text, units.token_rate)
-
-
-def _links(text: str | None) -> int | Literal["all"] | None:
-    if text is None or text == "all":
-        return text  # type: ignore[return-value]
-    if not text.isascii() or not text.isdecimal() or len(text) > 4 or int(text) < 1:
-        raise UserError(f"--links: {shown(text)} is not a number of links; write one like '1' or 'all'")
-    return int(text)
-
-
 def _code(results: list[Margin], fail_if: str | None) -> int:
-    """3 if the verdict of any tier, that of its best path, is as bad as `fail_if` or worse."""
+    """3 if the verdict of any tier, that of its best path and of the use, is as bad as `fail_if` or worse."""
     if fail_if is None:
         return 0
     bad = BEST_FIRST[BEST_FIRST.index(fail_if) :]
-    return 3 if any(path.verdict in bad for result in results for path in best(result.paths)) else 0
+    return 3 if any(verdict in bad for result in results for verdict in verdicts(result)) else 0

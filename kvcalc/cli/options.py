@@ -33,9 +33,9 @@ def read(option: str, text: str, reads: Callable[[str], T]) -> T:
         raise UserError(f"{option}: {error}") from error
 
 
-def by_tier(given: list[str], option: str, example: str, reads: Callable[[str], float]) -> dict[str, float]:
+def by_tier(given: list[str], option: str, example: str, reads: Callable[[str], T]) -> dict[str, T]:
     """Values by tier in texts like "nvme=7 GB/s"."""
-    found: dict[str, float] = {}
+    found: dict[str, T] = {}
     for text in given:
         tier, separator, value = text.partition("=")
         if not separator or not tier or not value:

@@ -54,7 +54,7 @@ def sweep(
         List, typer.Option("--block", "--page", help="Tokens of a page: 16,32,64", show_default="the engine's")
     ] = None,
     concurrency: Annotated[
-        List, typer.Option(help="Equal requests that fetch at once: 1,2,4,8", show_default="1")
+        List, typer.Option(help="Restores that begin together on the node: 1,2,4,8", show_default="1")
     ] = None,
     new: asked.NewOption = "0",
     min_margin: asked.MinMarginOption = 3.0,

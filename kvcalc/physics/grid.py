@@ -12,6 +12,7 @@ from kvcalc.physics import kv as sizes
 from kvcalc.physics.attention import Attention
 from kvcalc.physics.prefill import SHORT, Prefill
 from kvcalc.physics.recompute import Measured, Way
+from kvcalc.physics.together import Gpus
 from kvcalc.physics.transfer import Hop, Load, Pages, Part, Route
 from kvcalc.profiles.model import Compressed, LayerGroup, Model
 
@@ -59,27 +60,48 @@ def load(model: Model, kv: str, tp: int, pages: Pages, tokens: Array) -> Load:
 
 def fetch(route: Route, load: Load) -> Array:
     """`Route.seconds`."""
+    return through(route, load, 1, (None,) * len(route.hops))
+
+
+def through(route: Route, load: Load, concurrent: int, gpus: Gpus) -> Array:
+    """`together.through`."""
+    begun = route.latency + route.overhead.seconds(load.tokens)
+    hops = list(zip(route.hops, gpus, strict=True))
+    alone = begun + _along(route, [_hop(hop, load, 1, None) for hop, _ in hops])
+    if concurrent == 1:
+        return alone
+    return _greater(alone, begun + _along(route, [_hop(hop, load, concurrent, count) for hop, count in hops]))
+
+
+def _along(route: Route, times: list[Array]) -> Array:
+    return reduce(_greater, times) if route.pipelined else sum(times)
+
+
+def _greater(one: Array, other: Array) -> Array:
     import numpy as np
 
-    waiting = route.latency + route.overhead.seconds(load.tokens)
-    times = [_quickest(hop, load) for hop in route.hops]
-    return waiting + (reduce(np.maximum, times) if route.pipelined else sum(times))
+    return np.maximum(one, other)
 
 
-def _quickest(hop: Hop, load: Load) -> Array:
+def _hop(hop: Hop, load: Load, concurrent: int, gpus: int | None) -> Array:
+    """`Hop.quickest` of one restore, and the hop's part of `together.through` of several."""
     import numpy as np
 
     fewest = hop.links if not hop.broadcast or load.shards >= hop.links else 1
-    return reduce(np.minimum, (_over(hop, load, links) for links in range(fewest, hop.links + 1)))
-
-
-def _over(hop: Hop, load: Load, links: int) -> Array:
-    import numpy as np
-
-    share = load.over(links, hop.broadcast)
-    alone = share.bytes / hop.bandwidth
-    moving = alone if hop.ceiling is None else np.maximum(alone, share.together / hop.ceiling)
-    return share.copies * hop.per_copy + moving
+    alone, crowded = None, None
+    for links in range(fewest, hop.links + 1):
+        share = load.over(links, hop.broadcast)
+        copies, moving = share.copies * hop.per_copy, share.bytes / hop.bandwidth
+        ceiling = 0.0 if hop.ceiling is None else share.together / hop.ceiling
+        one = copies + _greater(moving, ceiling)
+        turns = -(-concurrent // (gpus // links if gpus else 1))
+        many = _greater(turns * (copies + moving), concurrent * ceiling)
+        if alone is None:
+            alone, crowded = one, many
+        else:  # the number of links is chosen for one restore, as `Hop.busy` does
+            crowded = np.where(one < alone, many, crowded)
+            alone = np.minimum(one, alone)
+    return alone if concurrent == 1 else crowded
 
 
 def seconds(way: Way, new: Array, cached: Array) -> Array:

@@ -99,6 +99,12 @@ def logical(model: Model, tokens: int, kv: str) -> int:
     return sum(group_bytes(group, tokens, kv) for group in model.groups)
 
 
+def loaded_layers(model: Model, tokens: int, kv: str) -> int:
+    """Layers that a restore brings something for; an indexer is part of another group's layers."""
+    kept = (group for group in model.groups if not isinstance(group, Indexer) and group_bytes(group, tokens, kv))
+    return sum(group.layers for group in kept)
+
+
 def marginal(model: Model, tokens: int, kv: str, tp: int | None = None) -> float:
     """Bytes that one more token adds at this length: to one copy, or to what each of `tp` ranks holds.
 

@@ -106,9 +106,9 @@ def _ticks(axis: Any, name: str) -> None:
 def _axis(name: str) -> str:
     said = {
         "tokens": "prefix length (tokens)",
-        "bandwidth": "bandwidth of one link, one direction (bytes per second)",
+        "bandwidth": "bandwidth of a link (bytes per second)",
         "prefill": "prefill rate (tokens per second)",
-        "concurrency": "requests that fetch at once",
+        "concurrency": "restores that begin together",
         "tp": "tensor-parallel degree (GPUs)",
         "links": "links used at once",
         "page": "page (tokens)",

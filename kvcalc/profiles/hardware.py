@@ -83,6 +83,8 @@ class Tier(Profile):
     pageable: RateRange | None = None  # read bandwidth from memory that is not pinned
     node_ceiling: RateRange | None = None  # all links of a node together
     capacity: Size | None = None
+    drive_writes_per_day: Number | None = None  # of its whole capacity, that a drive is rated for
+    drive_years: Number | None = None  # for which it is rated
 
 
 @part

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from kvcalc import units
 from kvcalc.answers.margin_result import Alternative, Assumption, Margin, PathAnswer, RecomputeTime, best
 from kvcalc.physics.crossover import BEST_FIRST
-from kvcalc.tables import changes, cited, explain, flat, words
+from kvcalc.tables import changes, cited, explain, flat, parts, room, words
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
 READING = (
@@ -23,9 +23,15 @@ def page(results: Sequence[Margin], steps: bool = False) -> Page:
         _restored(results),
         *_recompute(results),
         *(_paths(result, words.on(result, results), READING if result is first else "") for result in results),
+        *(block for result in results for block in parts.blocks(result, words.on(result, results))),
         *_warnings(results),
         *(changes.table(result, words.on(result, results)) for result in results),
-        *(Lines(f"Arithmetic{words.on(result, results)}", explain.lines(result)) for result in results if steps),
+        *(
+            Lines(f"Arithmetic{words.on(result, results)}", (*explain.lines(result), *parts.arithmetic(result)))
+            for result in results
+            if steps
+        ),
+        *([] if several else [room.block(first.room, first.tokens, first.kv_stored)]),
         *_assumptions(results),
     ]
     title = f"{first.model_title}, {units.count(first.tokens)} tokens: fetch or recompute?"
@@ -34,6 +40,8 @@ def page(results: Sequence[Margin], steps: bool = False) -> Page:
 
 def _summary(result: Margin) -> str:
     """Which tiers win, each by its best path, and whether that is sure."""
+    if result.uses:
+        return parts.summary(result)
     said = [
         f"{verdict} {'instead of' if verdict == 'recompute' else 'from'} {_named(tiers, result)}"
         for verdict in BEST_FIRST

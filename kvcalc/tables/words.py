@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from kvcalc import units
 from kvcalc.answers.margin_result import Margin, PathAnswer
+from kvcalc.tables.page import Cell
 
 T = TypeVar("T")
 
@@ -31,11 +32,26 @@ def name(path: PathAnswer) -> str:
     return f"{path.tier}, {links(path)}"
 
 
-def times(margin: float, result: Margin) -> str:
-    """A margin that no rounding puts on the other side of its verdict's bounds."""
-    return units.times(margin, (1.0, result.min_margin))
+def path(tier: str, links: int) -> str:
+    """The same where only the links that may be used are known."""
+    return f"{tier}, {counted(links, 'link')}"
 
 
 def counted(number: int, noun: str) -> str:
     """A number of things: "1 link", "8 links"."""
     return f"{number} {noun}{'s' if number > 1 else ''}"
+
+
+def seconds(value: float | None, without: str = "") -> Cell:
+    """A time, or what to say where there is none."""
+    return Cell(without if value is None else units.short(value, "s"), value)
+
+
+def tokens_per_s(value: float) -> str:
+    """A rate of tokens."""
+    return f"{units.count(value)} tok/s" if value >= 1000 else units.short(value, "tok/s")
+
+
+def times(margin: float, result: Margin) -> str:
+    """A margin that no rounding puts on the other side of its verdict's bounds."""
+    return units.times(margin, (1.0, result.min_margin))

@@ -106,13 +106,23 @@ def test_the_chapter_comes_out_at_its_two_lengths():
     assert {row["verdict"] for row in found} == {"restore"}
 
 
-def test_requests_that_share_links_wait_for_each_other():
-    """Latency apart, three requests take three times as long; the chapter's 59.58 ms of moving become 178.7."""
-    alone, three = sweep(
-        replace(CHAPTER, tokens=(20_000,), links=(1,), concurrency=(1, 3)), Options(tiers=("dram",))
-    ).points
-    assert three["fetch_s"] - 10e-6 == pytest.approx(3 * (alone["fetch_s"] - 10e-6))
-    assert three["recompute_s"] == alone["recompute_s"]
+@pytest.mark.parametrize("concurrency", [1, 3, 8])
+@pytest.mark.parametrize(("model", "tp"), [("llama3-70b", 4), ("deepseek-v3", 8)])
+def test_requests_that_begin_together_take_what_margin_says(model, tp, concurrency):
+    axes = Axes((model,), ("h200-pcie5",), (20_000,), tp=(tp,), concurrency=(concurrency,))
+    expected = kvcalc.margin(model, "h200-pcie5", 20_000, Options(tp=tp, concurrency=concurrency)).traffic
+    found = list(sweep(axes).points)
+    assert [row["fetch_s"] for row in found] == pytest.approx([each.concurrent_fetch_s for each in expected.paths])
+    assert [row["margin"] for row in found] == pytest.approx([each.concurrent_margin for each in expected.paths])
+    assert [row["recompute_s"] for row in found] == pytest.approx([expected.concurrent_recompute_s] * len(found))
+
+
+def test_three_restores_from_one_drive_take_three_times_as_long_latency_apart():
+    """100 us of the drive and 10 us of the DRAM behind which it lies; prefills of the whole node take turns too."""
+    axes = replace(CHAPTER, tokens=(20_000,), links=(1,), concurrency=(1, 3))
+    alone, three = sweep(axes, Options(tiers=("nvme",))).points
+    assert three["fetch_s"] - 110e-6 == pytest.approx(3 * (alone["fetch_s"] - 110e-6))
+    assert three["recompute_s"] == pytest.approx(3 * alone["recompute_s"])
 
 
 def test_combinations_that_cannot_be_answered_are_left_out_and_named():

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvcalc.errors import UserError
-from kvcalc.physics import coefficients, formats, grid, kv, recompute, work
+from kvcalc.physics import coefficients, formats, grid, kv, recompute, together, work
 from kvcalc.physics.prefill import Prefill
 from kvcalc.physics.recompute import Measured, Stated
 from kvcalc.physics.transfer import Hop, Loads, Overhead, Pages, Route
@@ -31,6 +31,13 @@ hops = st.builds(
     links=st.integers(1, 8),
     broadcast=st.booleans(),
 )
+routes = st.builds(
+    Route,
+    hops=st.lists(hops, min_size=1, max_size=2).map(tuple),
+    latency=st.floats(0, 1e-2),
+    overhead=st.builds(Overhead, st.floats(0, 1e-2), st.floats(0, 1e-5)),
+    pipelined=st.booleans(),
+)
 
 
 def array(tokens: list[int]) -> Any:
@@ -51,19 +58,29 @@ def test_bytes_are_the_same_for_every_model_and_length(model: Model):
     tp=st.sampled_from([1, 2, 4, 8]),
     layout=layouts,
     page=st.sampled_from([1, 16, 64]),
-    route=st.builds(
-        Route,
-        hops=st.lists(hops, min_size=1, max_size=2).map(tuple),
-        latency=st.floats(0, 1e-2),
-        overhead=st.builds(Overhead, st.floats(0, 1e-2), st.floats(0, 1e-5)),
-        pipelined=st.booleans(),
-    ),
+    route=routes,
 )
 def test_fetch_times_are_the_same(model: Model, tokens: list[int], tp: int, layout: str, page: int, route: Route):
     stored, pages = formats.stored(model, "bf16"), Pages(layout, layout, page)
     one_by_one = Loads(model, stored, tp, pages)
     found = grid.fetch(route, grid.load(model, stored, tp, pages, array(tokens)))
     assert found.tolist() == pytest.approx([route.seconds(one_by_one(each)) for each in tokens], rel=EXACT)
+
+
+@given(
+    model=st.sampled_from(MODELS),
+    tokens=lengths,
+    tp=st.sampled_from([1, 2, 4, 8]),
+    route=routes,
+    concurrent=st.integers(1, 100),
+    gpus=st.none() | st.just(8),
+)
+def test_restores_that_begin_together_take_the_same(model, tokens, tp, route, concurrent, gpus):
+    stored, pages = formats.stored(model, "bf16"), Pages("per-layer", "per-layer", 16)
+    one_by_one, shared = Loads(model, stored, tp, pages), (gpus,) * len(route.hops)
+    found = grid.through(route, grid.load(model, stored, tp, pages, array(tokens)), concurrent, shared)
+    expected = [together.through(route, one_by_one(each), concurrent, shared) for each in tokens]
+    assert found.tolist() == pytest.approx(expected, rel=EXACT)
 
 
 def prefills() -> list[Prefill]:
