@@ -73,13 +73,13 @@ def one_by_one(setting: Setting, varied: Varied, settled: Callable[[Options], Se
     return found
 
 
-def _point(setting: Setting, path: Path, tokens: int, requests: int) -> tuple[float, float, float, float, float]:
+def _point(setting: Setting, path: Path, tokens: int, requests: int) -> tuple[float, ...]:
     load, gpus = setting.loads(tokens), contention.gpus(setting, path)
     turns = queueing.together(1.0, _replicas(setting), requests)
-    recompute = turns * setting.recompute(setting.ways.chosen, tokens)
+    recompute, rest = (turns * find(setting.ways.chosen, tokens) for find in (setting.recompute, setting.rest))
     least, most = (turns * seconds for seconds in setting.recompute_range(tokens))
     fast, typical, slow = (together.through(path.at(corner), load, requests, gpus) for corner in CORNERS)
-    return recompute, typical, recompute / typical, least / slow, most / fast
+    return recompute, typical, rest, recompute / typical, least / slow, most / fast
 
 
 def _replicas(setting: Setting) -> int:
@@ -94,7 +94,8 @@ def at_once(setting: Setting, varied: Varied) -> list[Batch]:
     lengths = np.array(varied.tokens, dtype=np.int64)
     load = grid.load(setting.model, setting.kv, setting.tp, setting.loads.pages, lengths)
     turns = queueing.together(1.0, _replicas(setting), varied.requests)
-    recompute = turns * _recompute(setting, _with_rates(setting.ways.chosen, varied), lengths)
+    chosen = _with_rates(setting.ways.chosen, varied)
+    recompute, rest = (turns * find(setting, chosen, lengths) for find in (_recompute, _rest))
     least, most = (turns * seconds for seconds in _recompute_range(setting, varied, lengths))
     sizes = grid.logical(setting.model, lengths, setting.kv)
 
@@ -105,7 +106,7 @@ def at_once(setting: Setting, varied: Varied) -> list[Batch]:
     for path in _paths(setting, varied):
         gpus = contention.gpus(setting, path)
         fast, typical, slow = (grid.through(path.at(corner), load, varied.requests, gpus) for corner in CORNERS)
-        figures = (recompute, typical, recompute / typical, least / slow, most / fast)
+        figures = (recompute, typical, rest, recompute / typical, least / slow, most / fast)
         bandwidths = np.broadcast_to(path.typical.hops[0].bandwidth, (varied.shape[1], 1)).reshape(-1).tolist()
         found.append(Batch(path, tuple(bandwidths), sizes, Columns(*map(flat, figures))))
     return found
@@ -122,9 +123,12 @@ def _with_rates(way: Way, varied: Varied) -> Way:
 
 def _recompute(setting: Setting, way: Way, lengths: Any) -> Any:
     """`Setting.recompute`."""
-    new = setting.options.new
-    rest = grid.seconds(way, new, lengths) if new else 0.0
-    return grid.seconds(way, lengths + new, 0) - rest
+    return grid.seconds(way, lengths + setting.options.new, 0) - _rest(setting, way, lengths)
+
+
+def _rest(setting: Setting, way: Way, lengths: Any) -> Any:
+    """`Setting.rest`."""
+    return grid.seconds(way, setting.options.new, lengths) if setting.options.new else 0.0
 
 
 def _recompute_range(setting: Setting, varied: Varied, lengths: Any) -> tuple[Any, Any]:

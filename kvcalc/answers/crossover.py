@@ -148,7 +148,8 @@ def _variants(setting: Setting, reference: int) -> Iterator[Variant]:
         used = name == options.kv_dtype
         yield from _variant(setting, reference, "kv_dtype", name, used, replace(options, kv_dtype=name))
     for value, prefill in _prefills(setting, reference):
-        yield from _variant(setting, reference, "prefill", value, False, replace(options, prefill=prefill))
+        used = prefill == options.prefill
+        yield from _variant(setting, reference, "prefill", value, used, replace(options, prefill=prefill))
 
 
 def _splits(setting: Setting) -> list[int]:
@@ -168,17 +169,26 @@ def _prefills(setting: Setting, reference: int) -> Iterator[tuple[str, WayName |
 def _variant(
     setting: Setting, reference: int, axis: str, value: str, used: bool, options: Options
 ) -> Iterator[Variant]:
-    """One variant; none where the engines refuse it."""
+    """One variant; none where the engines refuse it, or nothing is known of its prefill."""
     try:
         changed = settle(setting.model, setting.machine, reference, options, setting.known)
     except UserError:
         return
     scan = Scan(changed)
-    seconds = changed.recompute(changed.ways.chosen, reference)
+    way, asked = changed.ways.chosen, setting.ways.chosen
+    seconds = changed.recompute(way, reference)
     size = kv.logical(changed.model, reference, changed.kv)
     tiers = {path.tier.name: path for path in changed.paths}  # the last is over all links
-    paths = tuple(scan.path(path, [reference]) for path in tiers.values())
-    yield Variant(axis, value, used, changed.ways.chosen.basis, seconds, size, size / seconds, paths)
+    yield Variant(
+        axis=axis,
+        value=value,
+        used=used or (axis == "prefill" and isinstance(options.prefill, str) and way.title == asked.title),
+        recompute_basis=way.basis,
+        recompute_s=seconds,
+        kv_bytes=size,
+        break_even_bytes_per_s=size / seconds,
+        paths=tuple(scan.path(path, [reference]) for path in tiers.values()),
+    )
 
 
 def against(

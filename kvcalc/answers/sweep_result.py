@@ -31,6 +31,7 @@ KEYS = (
     "kv_bytes",
     "recompute_s",
     "fetch_s",
+    "rest_s",
     "margin",
     "margin_low",
     "margin_high",
@@ -45,6 +46,7 @@ class Columns:
 
     recompute_s: Sequence[float]
     fetch_s: Sequence[float]
+    rest_s: Sequence[float]  # of the new tokens, which both come before
     margin: Sequence[float]
     margin_low: Sequence[float]
     margin_high: Sequence[float]
@@ -98,11 +100,12 @@ class Series:
         sets = count // len(lengths)
         links = [rate for _, rate in product(range(max(1, len(self.rates))), self.bandwidths)]
         columns = self.columns
-        recompute, fetch, margin, low, high = (
+        recompute, fetch, rest, margin, low, high = (
             _plain(each)
             for each in (
                 columns.recompute_s,
                 columns.fetch_s,
+                columns.rest_s,
                 columns.margin,
                 columns.margin_low,
                 columns.margin_high,
@@ -119,6 +122,7 @@ class Series:
             chain.from_iterable(repeat(_plain(self.kv_bytes), sets)),
             recompute,
             fetch,
+            rest,
             margin,
             low,
             high,

@@ -132,9 +132,9 @@ def _boundaries(axes: "Axes", result: Crossover, at: list[int]) -> None:
     for margin in (1.0, result.min_margin):
         rates = [need.kv_bytes / need.recompute_s * margin for need in needs]
         axes.plot(at, rates, color="black", linewidth=1.6, linestyle="-" if margin == 1 else "--")
-        axes.annotate(
-            f"margin {units.times(margin)}", (at[0], rates[0]), xytext=(4, 3), textcoords="offset points", fontsize=7.5
-        )
+        middle, paper = len(at) // 2, {"facecolor": "white", "alpha": 0.8, "pad": 0.8, "linewidth": 0}
+        text = f"margin {units.times(margin)}"
+        axes.annotate(text, (at[middle], rates[middle]), fontsize=7.5, ha="center", va="center", bbox=paper)
 
 
 def _bounds(rates: list[float]) -> tuple[float, float]:

@@ -77,10 +77,18 @@ def start(panels: int = 1) -> tuple["Figure", list["Axes"]]:
 
     figure = Figure(figsize=(WIDTH, HEIGHT if panels < 3 else 1.45 * HEIGHT), layout="constrained")
     rows, columns = (1, panels) if panels < 3 else (2, 2)
-    axes = figure.subplots(rows, columns, squeeze=False).reshape(-1)
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).reshape(-1)
     for unused in axes[panels:]:
         unused.set_visible(False)
     return figure, list(axes[:panels])
+
+
+def counts_axis(axis: Any, counts: Sequence[float]) -> None:
+    """A tick for each of a few counts, such as 1, 2, 4 and 8 GPUs."""
+    from matplotlib.ticker import NullLocator
+
+    axis.set_ticks(counts, [f"{count:g}" for count in counts])
+    axis.set_minor_locator(NullLocator())
 
 
 def tokens_axis(axis: Any) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+COUNTS, MOST_TICKS = ("concurrency", "tp", "links", "page"), 8
 NUMBERS = ("tokens", "bandwidth", "prefill", "concurrency", "tp", "links", "page")
 DOUBT = "...."
 MOST_PANELS, MOST_LINES, MOST_ROWS, MOST_VALUES = 4, 10, 24, 200
@@ -54,7 +55,8 @@ def _maps(result: Sweep, index: Index, across: str, up: str) -> "Figure":
         points = [[index.at(path, {**fixed, across: x, up: y}) for x in xs] for y in ys]
         _map(panel, points, xs, ys, result.min_margin)
         panel.set_title(title)
-        _name(panel, across, up)
+        _name(result, panel, across, up)
+        panel.label_outer()
     return figures.finish(figure, _title(result), _sources(result, len(wanted) - len(panels)), _key(result))
 
 
@@ -90,14 +92,16 @@ def _key(result: Sweep) -> list[Any]:
     return [*handles, doubt]
 
 
-def _name(panel: "Axes", across: str, up: str) -> None:
+def _name(result: Sweep, panel: "Axes", across: str, up: str) -> None:
     panel.set(xscale="log", yscale="log", xlabel=_axis(across), ylabel=_axis(up))
     for axis, name in ((panel.xaxis, across), (panel.yaxis, up)):
-        _ticks(axis, name)
+        _ticks(axis, name, getattr(result.axes, name))
 
 
-def _ticks(axis: Any, name: str) -> None:
-    if name == "bandwidth":
+def _ticks(axis: Any, name: str, values: tuple[Any, ...]) -> None:
+    if name in COUNTS and len(values) <= MOST_TICKS:
+        figures.counts_axis(axis, values)
+    elif name == "bandwidth":
         figures.unit_axis(axis, "B/s")
     else:
         figures.tokens_axis(axis)
@@ -125,7 +129,7 @@ def _lines(result: Sweep, index: Index, across: str) -> "Figure":
         found = [(x, point) for x in xs if (point := index.at(path, {**fixed, across: x}))]
         _line(axes, found, title, figures.line(number))
     axes.set(xscale="log", yscale="log", xlabel=_axis(across), ylabel="margin: recompute time / fetch time")
-    _ticks(axes.xaxis, across)
+    _ticks(axes.xaxis, across, getattr(result.axes, across))
     figures.tokens_axis(axes.yaxis)
     for margin, text, style in _bounds(result):
         axes.axhline(margin, color="black", linewidth=1.2, linestyle=style)
@@ -181,7 +185,7 @@ def _path_of(point: Point, index: Index) -> tuple[str, int]:
 
 def _title(result: Sweep) -> str:
     fixed = [
-        matrix.text(name, getattr(result.axes, name)[0])
+        f"{matrix.text(name, getattr(result.axes, name)[0])}{' KV' if name == 'kv_dtype' else ''}"
         for name in ("model", "hardware", "kv_dtype")
         if name not in result.axes.swept
     ]
@@ -193,5 +197,5 @@ def _sources(result: Sweep, left: int) -> str:
     """What is not drawn, and where the recompute times and bandwidths come from."""
     ways = dict.fromkeys(each.recompute_way for each in result.points.series)
     cited = dict.fromkeys(source.title for each in result.points.series for source in each.sources)
-    more = f"{left} more are not drawn. " if left > 0 else ""
+    more = f"Not drawn: {left} more. " if left > 0 else ""
     return f"{more}Recompute: {'; '.join(ways)}. Sources: {'; '.join(cited)}."

@@ -130,6 +130,7 @@ def _points(result: Sweep, index: Index) -> Iterator[Table]:
         Column("KV", "kv_bytes", number=True),
         Column("Recompute", "recompute_s", number=True),
         Column("Fetch", "fetch_s", number=True),
+        *([Column("First token", "first_token_s", number=True)] if _new(result) else []),
         Column("Margin", "margin", number=True),
         Column("Verdict", "verdict"),
     )
@@ -157,9 +158,26 @@ def _figures(point: Point) -> tuple[Cell, ...]:
         Cell(units.short(series.kv_bytes[length], "B")),
         Cell(units.short(columns.recompute_s[place], "s")),
         Cell(units.short(columns.fetch_s[place], "s")),
+        *_first_token(point),
         Cell(usual if low == high else f"{usual} ({low} to {high})"),
         Cell(series.verdict(place), series.verdict(place)),
     )
+
+
+def _new(result: Sweep) -> bool:
+    """Do tokens follow the prefix?"""
+    return any(series.new_tokens for series in result.points.series)
+
+
+def _first_token(point: Point) -> tuple[Cell, ...]:
+    """With the prefix in the tier, and without it."""
+    columns, place = point.series.columns, point.place
+    if not point.series.new_tokens:
+        return ()
+    fetched, computed = (
+        units.short(s[place] + columns.rest_s[place], "s") for s in (columns.fetch_s, columns.recompute_s)
+    )
+    return (Cell(f"{fetched} ({computed} without)"),)
 
 
 def _left_out(result: Sweep) -> Iterator[Lines]:

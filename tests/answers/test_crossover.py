@@ -179,6 +179,14 @@ def test_variants_are_every_split_format_and_rate_that_engines_allow():
     assert half["bf16"] == 2 * half["fp8"]
 
 
+@pytest.mark.parametrize("prefill", [None, "model", 25_000.0])
+def test_one_variant_of_each_kind_is_what_is_asked(prefill):
+    result = crossover("llama3-70b", "h100-pcie5", [20_000], Options(prefill=prefill, tp=4, kv_dtype="bf16"))
+    used = [(each.axis, each.value) for each in result.variants if each.used]
+    assert used[:2] == [("tp", "4"), ("kv_dtype", "bf16")]
+    assert [axis for axis, _ in used[2:]] == ["prefill"]
+
+
 def test_a_format_that_engines_refuse_is_no_variant():
     result = crossover("deepseek-v4-pro", "h200-pcie5", [20_000])
     assert [each.value for each in result.variants if each.axis == "kv_dtype"] == ["bf16", "fp8"]

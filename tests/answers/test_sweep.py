@@ -96,6 +96,13 @@ def test_more_links_never_raise_a_time_of_sharded_kv(model, hardware, tokens, pa
         assert times == sorted(times, reverse=True)
 
 
+def test_new_tokens_are_computed_after_the_prefix_is_there():
+    """The chapter's rate knows no attention: 500 tokens take 10 ms, whatever is cached."""
+    for row in sweep(CHAPTER, Options(new=500)).points:
+        assert row["rest_s"] == pytest.approx(0.01)
+    assert {row["rest_s"] for row in sweep(CHAPTER).points} == {0.0}
+
+
 def test_the_chapter_comes_out_at_its_two_lengths():
     """Section 2: 20 and 400 ms to recompute; 160 KiB a token over 55 GB/s and 10 us, one copy of 3.5 us."""
     found = [row for row in sweep(CHAPTER, Options(tiers=("dram",), links=1)).points if row["links"] == 1]
