@@ -191,10 +191,18 @@ def _variant(
     )
 
 
-def against(
-    model: Model | str, hardware: Machine | str, lengths: Sequence[int], options: Options, other: str
-) -> Crossover:
-    """The same for another KV format, if `other` names one, else for another node."""
-    if other in formats.NAMES:
-        return crossover(model, hardware, lengths, replace(options, kv_dtype=other))
-    return crossover(model, other, lengths, options)
+def side_by_side(
+    model: Model | str,
+    hardware: Machine | str,
+    against: str | None,
+    lengths: Sequence[int],
+    options: Options,
+    variants: bool = True,
+) -> list[Crossover]:
+    """The answer, and the same for another KV format, if `against` names one, else for another node."""
+    found = [crossover(model, hardware, lengths, options, variants)]
+    if against in formats.NAMES:
+        found.append(crossover(model, hardware, lengths, replace(options, kv_dtype=against), variants))
+    elif against is not None:
+        found.append(crossover(model, against, lengths, options, variants))
+    return found

@@ -67,6 +67,7 @@ def crossover(
 ) -> None:
     """Say from which prefix length and which bandwidth on fetching beats recomputing, path by path."""
     from kvcalc.answers import crossover as question
+    from kvcalc.plots import bandwidths, lines
     from kvcalc.plots import crossover as plots
     from kvcalc.plots import figure as figures
     from kvcalc.render import show
@@ -92,13 +93,12 @@ def crossover(
         if path:
             figures.check(option, path)
     lengths = spans.numbers("--seq", seq or [LENGTHS], units.tokens)
-    results = [question.crossover(model, hardware, lengths, options)]
-    if against is not None:
-        results.append(question.against(model, hardware, lengths, options, against))
+    ask = partial(question.side_by_side, model, hardware, against, options=options)
+    results = ask(lengths)
     if plot or plot_map:
-        dense = question.crossover(model, hardware, plots.lengths(min(lengths), max(lengths)), options, variants=False)
+        dense = ask(lines.lengths(min(lengths), max(lengths)), variants=False)
         if plot:
             figures.write(partial(plots.times, dense), plot)
         if plot_map:
-            figures.write(partial(plots.verdicts, dense), plot_map)
+            figures.write(partial(bandwidths.verdicts, dense), plot_map)
     show.show(results, tables.page(results), form, output)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import kvcalc
 from kvcalc import Options, UserError
-from kvcalc.answers.crossover import against, crossover
+from kvcalc.answers.crossover import crossover, side_by_side
 from kvcalc.answers.setting import settle
-from kvcalc.physics import formats, kv
+from kvcalc.physics import kv
 from kvcalc.physics.crossover import LONGEST
 from kvcalc.profiles import catalog
 
@@ -193,9 +193,14 @@ def test_a_format_that_engines_refuse_is_no_variant():
 
 
 def test_another_format_or_another_node_stands_beside():
-    options = Options()
-    assert "bf16" in formats.NAMES
-    assert against("llama3-70b", "h100-pcie5", [1000], options, "bf16").kv_dtype == "bf16"
-    assert against("llama3-70b", "h100-pcie5", [1000], options, "h200-pcie5").hardware == "h200-pcie5"
+
+    def beside(other):
+        found = side_by_side("llama3-70b", "h100-pcie5", other, [1000], Options(), variants=False)
+        return [(each.hardware, each.kv_dtype) for each in found]
+
+    asked = ("h100-pcie5", "fp8")
+    assert beside(None) == [asked]
+    assert beside("bf16") == [asked, ("h100-pcie5", "bf16")]
+    assert beside("h200-pcie5") == [asked, ("h200-pcie5", "fp8")]
     with pytest.raises(UserError, match="h200-pcie5"):
-        against("llama3-70b", "h100-pcie5", [1000], options, "h200-pcie")
+        beside("h200-pcie")

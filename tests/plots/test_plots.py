@@ -9,8 +9,9 @@ from matplotlib.text import Text
 
 from kvcalc import Options
 from kvcalc.answers.axes import Axes
-from kvcalc.answers.crossover import crossover
+from kvcalc.answers.crossover import side_by_side
 from kvcalc.answers.sweep import sweep
+from kvcalc.plots import bandwidths, lines
 from kvcalc.plots import crossover as crossovers
 from kvcalc.plots import figure as figures
 from kvcalc.plots import sweep as sweeps
@@ -20,8 +21,8 @@ TILE = 50  # pixels of 200 an inch
 SAME = 0.08  # of black to white, each tile's mean: fonts and anti-aliasing differ between versions
 
 
-def turns():
-    return crossover("llama3-70b", "h100-pcie5", crossovers.lengths(10, 1_000_000), Options(), variants=False)
+def turns(against=None):
+    return side_by_side("llama3-70b", "h100-pcie5", against, lines.lengths(10, 1_000_000), Options(), variants=False)
 
 
 def grid(**axes):
@@ -31,7 +32,9 @@ def grid(**axes):
 LENGTHS = tuple(10**power for power in range(2, 7))
 FIGURES = {
     "times": lambda: crossovers.times(turns()),
-    "map": lambda: crossovers.verdicts(turns()),
+    "map": lambda: bandwidths.verdicts(turns()),
+    "times-beside": lambda: crossovers.times(turns("h200-pcie5")),
+    "map-beside": lambda: bandwidths.verdicts(turns("bf16")),
     "sweep-map": lambda: sweeps.draw(
         grid(tokens=LENGTHS, bandwidth=tuple(10.0**power for power in range(9, 13)), links=(1,))
     ),
@@ -83,6 +86,16 @@ def test_a_figure_says_its_units_and_its_sources(name):
     assert "PidokuInfra" in said  # the source of the default node's figures
     assert any(unit in said for unit in ("time (s)", "bytes per second", "recompute time / fetch time"))
     assert "tokens" in said or "margin" in said
+
+
+def test_a_path_looks_the_same_in_both_panels():
+    left, right = crossovers.times(turns("h200-pcie5")).axes
+    looks = [
+        {line.get_label(): (line.get_color(), line.get_marker()) for line in panel.lines} for panel in (left, right)
+    ]
+    both = {label for label in looks[0].keys() & looks[1].keys() if "link" in label}
+    assert len(both) >= 4
+    assert {label: looks[0][label] for label in both} == {label: looks[1][label] for label in both}
 
 
 def test_crossovers_are_ringed_with_their_lengths():
