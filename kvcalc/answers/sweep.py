@@ -11,6 +11,7 @@ from kvcalc.answers.options import Options, check
 from kvcalc.answers.setting import Setting, settle
 from kvcalc.answers.sweep_result import SCHEMA_VERSION, LeftOut, Points, Series, Sweep
 from kvcalc.errors import UserError
+from kvcalc.physics import formats
 from kvcalc.physics.transfer import Loads
 from kvcalc.profiles import catalog
 
@@ -28,8 +29,7 @@ def sweep(axes: Axes, options: Options | None = None) -> Sweep:
     limit = LARGEST if batch.numpy_is_there() else SMALL
     if axes.size > limit:
         raise _refusal(axes.size, limit)
-    for tokens in (min(axes.tokens), max(axes.tokens)):
-        check(tokens, options)
+    _check(axes, options)
     known: list[Loads] = []
     series: list[Series] = []
     left_out: list[LeftOut] = []
@@ -52,6 +52,18 @@ def sweep(axes: Axes, options: Options | None = None) -> Sweep:
         raise UserError(left_out[0].why)
     points = Points(tuple(series))
     return Sweep(SCHEMA_VERSION, axes, options.min_margin, tuple(left_out), points, _assumptions(axes, settings))
+
+
+def _check(axes: Axes, options: Options) -> None:
+    """Refuse lengths and names that are none: only what doesn't go together is left out. Raises UserError."""
+    for tokens in (min(axes.tokens), max(axes.tokens)):
+        check(tokens, options)
+    for name in axes.model:
+        catalog.model(name)
+    for name in axes.hardware:
+        catalog.machine(name)
+    for name in axes.kv_dtype:
+        formats.check(name)
 
 
 def _refusal(size: int, limit: int) -> UserError:

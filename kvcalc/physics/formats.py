@@ -46,13 +46,18 @@ NAMES = (*FORMATS, *LATENT_ONLY)
 SIXTEEN_BIT = ("bf16", "fp16")
 
 
+def check(kv_dtype: str) -> None:
+    """Refuse the name of no format. Raises UserError."""
+    if kv_dtype not in NAMES:
+        raise UserError(f"no KV format {shown(kv_dtype)}; one of {', '.join(NAMES)}")
+
+
 def stored(model: Model, kv_dtype: str) -> str:
     """The format that engines really store for `kv_dtype`: sparse latent models keep FP8 as fp8_ds_mla.
 
     Raises UserError for a format that no engine known here stores for this model.
     """
-    if kv_dtype not in NAMES:
-        raise UserError(f"no KV format {shown(kv_dtype)}; one of {', '.join(NAMES)}")
+    check(kv_dtype)
     latent = any(isinstance(group, Latent) for group in model.groups)
     compressed = any(isinstance(group, Compressed) for group in model.groups)
     sparse = compressed or (latent and any(isinstance(group, Indexer) for group in model.groups))
