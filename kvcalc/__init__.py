@@ -10,15 +10,20 @@ Sizes are bytes, rates bytes a second and one direction, times seconds. Whatever
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kvcalc.answers.axes import Axes
     from kvcalc.answers.capacity import capacity
     from kvcalc.answers.capacity_options import CapacityOptions
     from kvcalc.answers.capacity_result import Capacity
     from kvcalc.answers.cost import cost
     from kvcalc.answers.cost_result import Cost
+    from kvcalc.answers.crossover import crossover
+    from kvcalc.answers.crossover_result import Crossover
     from kvcalc.answers.margin import margin
     from kvcalc.answers.margin_result import Margin
     from kvcalc.answers.options import Options
     from kvcalc.answers.prices import Price, Prices, Rating
+    from kvcalc.answers.sweep import sweep
+    from kvcalc.answers.sweep_result import Sweep
     from kvcalc.errors import UserError
     from kvcalc.profiles.catalog import Machine
     from kvcalc.profiles.catalog import machine as load_hardware
@@ -26,9 +31,11 @@ if TYPE_CHECKING:
     from kvcalc.profiles.model import Model
 
 __all__ = [
+    "Axes",
     "Capacity",
     "CapacityOptions",
     "Cost",
+    "Crossover",
     "Machine",
     "Margin",
     "Model",
@@ -36,31 +43,39 @@ __all__ = [
     "Price",
     "Prices",
     "Rating",
+    "Sweep",
     "UserError",
     "capacity",
     "cost",
+    "crossover",
     "load_hardware",
     "load_model",
     "margin",
+    "sweep",
 ]
 
 _PLACES = {
+    "Axes": ("kvcalc.answers.axes", "Axes"),
     "Capacity": ("kvcalc.answers.capacity_result", "Capacity"),
     "CapacityOptions": ("kvcalc.answers.capacity_options", "CapacityOptions"),
     "Cost": ("kvcalc.answers.cost_result", "Cost"),
-    "Price": ("kvcalc.answers.prices", "Price"),
-    "Prices": ("kvcalc.answers.prices", "Prices"),
-    "Rating": ("kvcalc.answers.prices", "Rating"),
-    "cost": ("kvcalc.answers.cost", "cost"),
+    "Crossover": ("kvcalc.answers.crossover_result", "Crossover"),
     "Machine": ("kvcalc.profiles.catalog", "Machine"),
     "Margin": ("kvcalc.answers.margin_result", "Margin"),
     "Model": ("kvcalc.profiles.model", "Model"),
     "Options": ("kvcalc.answers.options", "Options"),
+    "Price": ("kvcalc.answers.prices", "Price"),
+    "Prices": ("kvcalc.answers.prices", "Prices"),
+    "Rating": ("kvcalc.answers.prices", "Rating"),
+    "Sweep": ("kvcalc.answers.sweep_result", "Sweep"),
     "UserError": ("kvcalc.errors", "UserError"),
     "capacity": ("kvcalc.answers.capacity", "capacity"),
+    "cost": ("kvcalc.answers.cost", "cost"),
+    "crossover": ("kvcalc.answers.crossover", "crossover"),
     "load_hardware": ("kvcalc.profiles.catalog", "machine"),
     "load_model": ("kvcalc.profiles.catalog", "model"),
     "margin": ("kvcalc.answers.margin", "margin"),
+    "sweep": ("kvcalc.answers.sweep", "sweep"),
 }
 
 

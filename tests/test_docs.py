@@ -104,6 +104,24 @@ def test_models_page_names_every_model_type_that_is_known_or_refused():
     assert {name for name in (*families.KNOWN, *families.REFUSED) if f"`{name}`" not in text} == set()
 
 
+@pytest.mark.parametrize("command", ["crossover", "sweep"])
+def test_output_page_names_every_key_of_crossovers_and_sweeps(command, capsys):
+    text = (DOCS / "output.md").read_text(encoding="utf-8")
+    found = set()
+    for form in ("json", "csv"):
+        assert main([command, "--model", "llama3-70b", "--tp", "8", "--format", form]) == 0
+        out = capsys.readouterr().out
+        found |= keys(json.loads(out)) if form == "json" else set(out.splitlines()[0].split(","))
+    assert {"margin", "link_bytes_per_s", "kv_bytes"} <= found
+    assert {key for key in found if f"`{key}`" not in text} == set()
+
+
+def test_chapter_tables_come_out_of_one_sweep_each():
+    """Sections 2, 4 and 7."""
+    found = [example.command for example in runner.examples((DOCS / "textbook.md").read_text(encoding="utf-8"))]
+    assert len([command for command in found if command.startswith("kvcalc sweep")]) >= 3
+
+
 def test_links_between_pages_lead_somewhere():
     for page in [*PAGES, DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"]:
         text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)

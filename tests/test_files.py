@@ -134,3 +134,23 @@ def test_what_is_no_plain_file_is_not_replaced_by_one(tmp_path: Path):
 def test_a_name_too_long_is_the_users_to_mend(tmp_path: Path):
     with pytest.raises(UserError, match="File name too long"):
         files.write(tmp_path / ("x" * 300), "text")
+
+
+def test_bytes_are_written_as_they_are(tmp_path: Path):
+    files.write(tmp_path / "out.png", b"\x89PNG\xff")
+    assert (tmp_path / "out.png").read_bytes() == b"\x89PNG\xff"
+
+
+def test_a_check_leaves_nothing_behind_and_the_old_file_as_it_is(tmp_path: Path):
+    (tmp_path / "old.png").write_text("old")
+    files.check(tmp_path / "old.png")
+    files.check(tmp_path / "new.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["old.png"]
+    assert (tmp_path / "old.png").read_text() == "old"
+
+
+def test_a_check_refuses_what_cannot_be_written(tmp_path: Path):
+    with pytest.raises(UserError, match="cannot be written"):
+        files.check(tmp_path / "missing" / "plot.png")
+    with pytest.raises(UserError, match="it is not a plain file"):
+        files.check(tmp_path)

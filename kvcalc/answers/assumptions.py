@@ -1,6 +1,6 @@
 """Assumptions: what the answer rests on, each with its sources, in the order in which a reader doubts them."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from kvcalc import units
 from kvcalc.answers import engine_costs, premises, warnings
@@ -26,6 +26,28 @@ def assumptions(setting: Setting) -> tuple[Assumption, ...]:
         *_host(setting),
         *premises.premises(setting),
     )
+
+
+def of_grid(setting: Setting, swept: Collection[str], requests: int) -> tuple[Assumption, ...]:
+    """What holds at every point of a grid: nothing of one length, nor of the tiers whose bandwidth is swept."""
+    return (
+        _kv(setting),
+        *_recompute(setting),
+        *(_tier(tier) for tier in setting.tiers if tier.name not in swept),
+        *_links(setting),
+        *_staging(setting),
+        Assumption(_layout(setting), (setting.engine.source,) if setting.engine.source else ()),
+        *_engine(setting),
+        *_requests(requests),
+    )
+
+
+def _requests(requests: int) -> Iterator[Assumption]:
+    if requests > 1:
+        yield Assumption(
+            "Concurrent restores begin together, and times are until all are through: prefills take turns on the "
+            "replicas of the node, restores on its links and under its ceilings"
+        )
 
 
 def _kv(setting: Setting) -> Assumption:
@@ -105,12 +127,16 @@ def _writes(setting: Setting) -> Iterator[Assumption]:
 
 
 def _copies(setting: Setting) -> Assumption:
+    source = setting.engine.source
+    return Assumption(_layout(setting) + _with_engine(setting), (source,) if source else ())
+
+
+def _layout(setting: Setting) -> str:
     found = setting.loads.pages
-    if found.layout != "contiguous":
-        latent = "" if found.latent_layout == found.layout else f", latent groups {found.latent_layout}"
-        text = f"Copies of {found.tokens}-token pages, {found.layout} layout{latent}"
-        return Assumption(text, (setting.engine.source,) if setting.engine.source else ())
-    return Assumption(f"One contiguous copy a link at the tier's latency, no engine at work{_with_engine(setting)}")
+    if found.layout == "contiguous":
+        return "One contiguous copy a link at the tier's latency, no engine at work"
+    latent = "" if found.latent_layout == found.layout else f", latent groups {found.latent_layout}"
+    return f"Copies of {found.tokens}-token pages, {found.layout} layout{latent}"
 
 
 def _with_engine(setting: Setting) -> str:
@@ -118,7 +144,7 @@ def _with_engine(setting: Setting) -> str:
     for restore in engine_costs.restores(setting):
         links = f"{restore.links} link{'s' if restore.links > 1 else ''}"
         taken.setdefault(restore.tier, []).append(f"{units.short(restore.seconds, 's')} over {links}")
-    if not taken:
+    if not taken or setting.loads.pages.layout != "contiguous":
         return ""
     said = (f"a restore from {tier} takes {' and '.join(times)}" for tier, times in taken.items())
     return f"; with --engine {engine_costs.ENGINE} {', '.join(said)}"

@@ -8,7 +8,7 @@ from kvcalc.answers.margin_parts import Contention, Station, Traffic
 from kvcalc.answers.paths import Path
 from kvcalc.answers.setting import Setting
 from kvcalc.frozen import frozen
-from kvcalc.physics import queueing
+from kvcalc.physics import queueing, together
 from kvcalc.physics.queueing import Flow
 from kvcalc.physics.transfer import Hop, Load
 from kvcalc.profiles.hardware import Tier
@@ -38,7 +38,7 @@ def traffic(setting: Setting) -> Traffic:
     options, way = setting.options, setting.ways.chosen
     replicas = setting.machine.node.gpus // setting.tp
     recompute = setting.recompute(way, setting.tokens)
-    together = options.concurrency and queueing.together(recompute, replicas, options.concurrency)
+    concurrent = options.concurrency and queueing.together(recompute, replicas, options.concurrency)
     whole, rest = way.seconds(setting.tokens + options.new), setting.rest(way, setting.tokens)
     rate, hit_rate = options.rate, options.hit_rate or 0.0
     request = (1 - hit_rate) * whole + hit_rate * rest
@@ -47,19 +47,19 @@ def traffic(setting: Setting) -> Traffic:
         rate_per_s=rate,
         hit_rate=options.hit_rate,
         replicas=replicas,
-        concurrent_recompute_s=together,
+        concurrent_recompute_s=concurrent,
         prefill_utilisation=queueing.utilisation((Flow(rate, request),), replicas) if rate else None,
         prefill_saturation_per_s=queueing.saturation(request, replicas) if rate and request else None,
         prefill_saturation_without_per_s=queueing.saturation(whole, replicas) if rate else None,
-        paths=tuple(_path(setting, path, recompute, together) for path in setting.paths),
+        paths=tuple(_path(setting, path, recompute, concurrent) for path in setting.paths),
     )
 
 
-def _path(setting: Setting, path: Path, recompute: float, together: float | None) -> Contention:
+def _path(setting: Setting, path: Path, recompute: float, recomputed: float | None) -> Contention:
     servers = tuple(_servers(setting, path))
     stations = tuple(_station(setting, server) for server in servers)
     fetch = path.typical.seconds(setting.loads(setting.tokens))
-    concurrent, waiting = _at_once(setting, path, servers), _wait(setting, path, servers)
+    concurrent, waiting = _at_once(setting, path), _wait(setting, path, servers)
     loaded = None if waiting is None else fetch + waiting
     full = [station.saturation_per_s for station in stations if station.saturation_per_s is not None]
     return Contention(
@@ -67,7 +67,7 @@ def _path(setting: Setting, path: Path, recompute: float, together: float | None
         links=path.links,
         stations=stations,
         concurrent_fetch_s=concurrent,
-        concurrent_margin=together / concurrent if together and concurrent else None,
+        concurrent_margin=recomputed / concurrent if recomputed and concurrent else None,
         wait_s=waiting,
         loaded_fetch_s=loaded,
         loaded_margin=recompute / loaded if loaded else None,
@@ -76,14 +76,23 @@ def _path(setting: Setting, path: Path, recompute: float, together: float | None
     )
 
 
-def _at_once(setting: Setting, path: Path, servers: tuple[_Server, ...]) -> float | None:
-    """Seconds until all restores that begin together are done; one of them takes what it takes alone."""
-    concurrent, load = setting.options.concurrency, setting.loads(setting.tokens)
+def _at_once(setting: Setting, path: Path) -> float | None:
+    """Seconds until all restores that begin together are done."""
+    concurrent = setting.options.concurrency
     if concurrent is None:
         return None
-    times = [(each.place, queueing.together(each.seconds("read", load), each.servers, concurrent)) for each in servers]
-    begun = path.typical.latency + path.typical.overhead.seconds(load.tokens)
-    return max(path.typical.seconds(load), begun + _along(times, path))
+    return together.through(path.typical, setting.loads(setting.tokens), concurrent, gpus(setting, path))
+
+
+def gpus(setting: Setting, path: Path) -> together.Gpus:
+    """By hop, the GPUs of the node that have a link each."""
+    count = setting.machine.node.gpus
+    return tuple(count if tier.links == "per-gpu" else None for tier in _along_the_way(path))
+
+
+def _along_the_way(path: Path) -> list[Tier]:
+    """The tier of each hop."""
+    return [path.tier, *([path.way.host] if path.tier.staging and path.way.host else [])]
 
 
 def _wait(setting: Setting, path: Path, servers: tuple[_Server, ...]) -> float | None:
@@ -106,8 +115,7 @@ def _along(times: list[tuple[int, float]], path: Path) -> float:
 def _servers(setting: Setting, path: Path) -> Iterator[_Server]:
     """Each link and ceiling on the way, with both directions where they share it."""
     back = offload.route(path, setting.tp, setting.engine)
-    tiers = [path.tier, *([path.way.host] if path.tier.staging and path.way.host else [])]
-    for place, tier in enumerate(tiers):
+    for place, tier in enumerate(_along_the_way(path)):
         ways: dict[Way, Hop] = {"read": path.typical.hops[place]}
         if back and setting.options.rate is not None:
             ways["write"] = back.hops[place]
@@ -115,13 +123,13 @@ def _servers(setting: Setting, path: Path) -> Iterator[_Server]:
 
 
 def _apart(setting: Setting, place: int, tier: Tier, ways: dict[Way, Hop]) -> Iterator[_Server]:
-    together, apart = [ways], [{way: hop} for way, hop in ways.items()]
+    joint, apart = [ways], [{way: hop} for way, hop in ways.items()]
     busy = ways["read"].busy(setting.loads(setting.tokens))
     servers = setting.machine.node.gpus // busy if tier.links == "per-gpu" else 1
-    for hops in together if tier.medium in ONE_DEVICE else apart:
+    for hops in joint if tier.medium in ONE_DEVICE else apart:
         yield _Server(f"{tier.name}, link", place, servers, hops, _on_links)
     if tier.node_ceiling:
-        for hops in together if tier.medium in ONE_POOL else apart:
+        for hops in joint if tier.medium in ONE_POOL else apart:
             yield _Server(f"{tier.name}, all links together", place, 1, hops, _under_ceiling)
 
 

@@ -119,7 +119,7 @@ def _group(setting: Setting, group: LayerGroup) -> GroupSize:
 def _recompute(setting: Setting) -> RecomputeTime:
     way = setting.ways.chosen
     seconds = setting.recompute(way, setting.tokens)
-    low, high = _range(way, setting)
+    low, high = setting.recompute_range(setting.tokens)
     return RecomputeTime(
         seconds=seconds,
         low_s=low,
@@ -133,20 +133,6 @@ def _recompute(setting: Setting) -> RecomputeTime:
         alternatives=tuple(_alternative(other, setting) for other in setting.ways.others),
         unavailable=setting.ways.missing,
     )
-
-
-def _range(way: Way, setting: Setting) -> tuple[float, float]:
-    """The least and the greatest time: the way's own band, and for a rate of no named engine whatever was measured."""
-    ways = [way]
-    if way.basis == "textbook" or (way.basis == "measured" and setting.engine.prefill == "any"):
-        ways += [other for other in setting.ways.others if other.basis == "measured"]
-    lows, highs = [], []
-    for each in ways:
-        seconds = setting.recompute(each, setting.tokens)
-        shorter, longer = each.band(setting.tokens)
-        lows.append(seconds * (1 - shorter))
-        highs.append(seconds * (1 + longer))
-    return min(lows), max(highs)
 
 
 def _alternative(way: Way, setting: Setting) -> Alternative:

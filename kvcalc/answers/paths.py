@@ -33,6 +33,10 @@ class Path:
         """The tier as this question has it."""
         return self.way.tier
 
+    def at(self, corner: Corner) -> Route:
+        """The route at a corner of the ranges."""
+        return {"fast": self.fast, "typical": self.typical, "slow": self.slow}[corner]
+
 
 def tiers(machine: Machine, options: Options) -> tuple[Tier, ...]:
     """The node's tiers, or those picked of them, then the added ones; with the options' bandwidths and latencies."""

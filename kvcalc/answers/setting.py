@@ -41,6 +41,24 @@ class Setting:
         """Seconds of the new tokens after a prefix that is there."""
         return way.seconds(self.options.new, tokens) if self.options.new else 0.0
 
+    @property
+    def bounds(self) -> tuple[Way, ...]:
+        """The ways that bound the recompute time: the chosen one, and the measured ones where no engine is named."""
+        chosen = self.ways.chosen
+        if chosen.basis == "textbook" or (chosen.basis == "measured" and self.engine.prefill == "any"):
+            return (chosen, *(other for other in self.ways.others if other.basis == "measured"))
+        return (chosen,)
+
+    def recompute_range(self, tokens: int) -> tuple[float, float]:
+        """The least and the greatest recompute time, each way by its own band."""
+        lows, highs = [], []
+        for way in self.bounds:
+            seconds = self.recompute(way, tokens)
+            shorter, longer = way.band(tokens)
+            lows.append(seconds * (1 - shorter))
+            highs.append(seconds * (1 + longer))
+        return min(lows), max(highs)
+
 
 def settle(model: Model | str, hardware: Machine | str, tokens: int, options: Options, known: list[Loads]) -> Setting:
     """Find the profiles and check the options. Raises UserError for whatever does not go together.

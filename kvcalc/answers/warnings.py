@@ -118,27 +118,27 @@ def _foreign(setting: Setting) -> Iterator[str]:
 
 def _directions(setting: Setting) -> Iterator[str]:
     for tier in setting.tiers:
-        asked = _asked(tier)
-        if asked and tier.line_rate and asked > 1.01 * tier.line_rate.value:
+        found = asked(tier)
+        if found and tier.line_rate and found > 1.01 * tier.line_rate.value:
             limit = units.short(tier.line_rate.value, "B/s")
             yield (
-                f"{tier.name}: {units.short(asked, 'B/s')} is more than one direction of {tier.path} carries "
+                f"{tier.name}: {units.short(found, 'B/s')} is more than one direction of {tier.path} carries "
                 f"({limit}); datasheets often print both directions added"
             )
 
 
 def _pageable(setting: Setting) -> Iterator[str]:
     for tier in setting.tiers:
-        asked = _asked(tier)
-        if asked and tier.pageable and asked <= 1.05 * tier.pageable.high.value:
+        found = asked(tier)
+        if found and tier.pageable and found <= 1.05 * tier.pageable.high.value:
             usual = units.short(tier.pageable.high.value, "B/s")
             yield (
-                f"{tier.name}: {units.short(asked, 'B/s')} looks like buffers that are not pinned (up to {usual}); "
+                f"{tier.name}: {units.short(found, 'B/s')} looks like buffers that are not pinned (up to {usual}); "
                 "pinned buffers are faster and do not block the caller"
             )
 
 
-def _asked(tier: Tier) -> float | None:
+def asked(tier: Tier) -> float | None:
     """The bandwidth that was given as an option, if it was."""
     figure = tier.read.bandwidth.typical
     return figure.value if figure.source.basis == "given" else None

@@ -1,5 +1,6 @@
 """Options of `margin` that other questions take with the same meaning, and the node that is asked about by default."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -49,6 +50,9 @@ MinMarginOption = Annotated[float, typer.Option(help="Margin from which the verd
 RateOption = Annotated[str | None, typer.Option(help="Requests that come to the node: 2/s, 120/min or 500/h")]
 HitRateOption = Annotated[
     str | None, typer.Option(help="Share of requests whose prefix the tier holds: 0.6 or 60%; with --rate")
+]
+PlotOption = Annotated[
+    Path | None, typer.Option(help="Draw it into this file: .svg, .png or .pdf", show_default="no plot")
 ]
 
 

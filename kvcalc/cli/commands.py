@@ -10,6 +10,8 @@ from typer.main import get_command
 # name: the module of kvcalc.cli that has a function or a group of that name, and what the list of commands says of it
 MODULES = {
     "margin": ("margin", "Fetch or recompute, tier by tier."),
+    "crossover": ("crossover", "Where the verdict turns."),
+    "sweep": ("sweep", "Verdicts over a grid of options."),
     "capacity": ("capacity", "What fits in HBM, host memory, disk and store."),
     "cost": ("cost", "What a tier costs and saves."),
     "curve": ("curve", "Hit rate of a request trace by cache capacity."),

@@ -10,6 +10,7 @@ Times = Callable[[int], float]  # seconds for a prefix of so many tokens
 
 BEST_FIRST: tuple[Verdict, ...] = ("restore", "marginal", "recompute")
 FINE = 1000  # a prefix is split at one of so many places, or at any token of a shorter one
+NEAR = 1e-12  # of a length: as near as a crossover is looked for
 LONGEST = 10_000_000  # tokens; as far as crossovers are looked for
 
 
@@ -46,6 +47,19 @@ def _bisect(gain: Times, below: int, above: int, positive: bool) -> int:
         else:
             above = middle
     return above
+
+
+def meeting(gain: Callable[[float], float], after: int) -> float:
+    """Where, in fractions of a token, `gain` changes its sign within the token before `after`."""
+    low, high = after - 1.0, float(after)
+    positive = gain(high) > 0
+    while high - low > high * NEAR:
+        middle = (low + high) / 2
+        if (gain(middle) > 0) == positive:
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 def split(recompute: Times, fetch: Times, tokens: int) -> float:

@@ -49,6 +49,12 @@ SIXTEEN_BIT = ("bf16", "fp16")
 UNQUANTISED = (*SIXTEEN_BIT, "fp32")
 
 
+def check(kv_dtype: str) -> None:
+    """Refuse the name of no format. Raises UserError."""
+    if kv_dtype not in NAMES:
+        raise UserError(f"no KV format {shown(kv_dtype)}; one of {', '.join(NAMES)}")
+
+
 def stored(model: Model, kv_dtype: str) -> str:
     """The format that engines really store for `kv_dtype`: sparse latent models keep FP8 as fp8_ds_mla.
 
@@ -56,8 +62,7 @@ def stored(model: Model, kv_dtype: str) -> str:
 
     Raises UserError for a format that no engine known here stores for this model.
     """
-    if kv_dtype not in NAMES:
-        raise UserError(f"no KV format {shown(kv_dtype)}; one of {', '.join(NAMES)}")
+    check(kv_dtype)
     if kv_dtype == AUTO:
         kv_dtype = _chosen(model)
     latent = any(isinstance(group, Latent) for group in model.groups)

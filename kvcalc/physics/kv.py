@@ -73,7 +73,7 @@ def state_bytes(group: LayerGroup) -> int:
 
 def _compressed_bytes(group: Compressed, tokens: int, kv: str) -> int:
     entry, index = compressed_entry(group, kv)
-    window = formats.compressed_entry(group.width, group.rope, kv) * min(tokens, group.window)
+    window = entry * min(tokens, group.window)
     entries = tokens // group.ratio if group.ratio else 0
     return group.layers * (entries * (entry + index) + window)
 

@@ -57,7 +57,7 @@ class Load:
         busiest = -(-self.ranks // links)
         held = sum(part.bytes / part.shards for part in self.parts)
         copies = 1 if self.contiguous else sum(part.copies for part in self.parts)
-        return Shared(busiest * held, float(busiest * copies), self.ranks * held)
+        return Shared(busiest * held, busiest * copies, self.ranks * held)
 
 
 @frozen
@@ -181,6 +181,15 @@ class Pages:
     latent_layout: str  # of latent caches
     tokens: int  # of a page
 
+    def copies(self, group: LayerGroup, pages: int) -> int:
+        """Of one rank, which holds so many pages of the group."""
+        latent = isinstance(group, Latent | Indexer | Compressed)
+        layout = self.latent_layout if latent else self.layout
+        if layout in ("contiguous", "cross-layer"):
+            return pages
+        apart = 2 if layout == "per-layer-kv" and isinstance(group, Full | Sliding | Chunked | Cross) else 1
+        return pages * group.layers * apart
+
 
 class Loads:
     """What restoring a prefix of any length moves, worked out once for each length."""
@@ -206,10 +215,5 @@ class Loads:
 
     def _copies(self, group: LayerGroup, tokens: int) -> int:
         """Of one rank."""
-        latent = isinstance(group, Latent | Indexer | Compressed)
-        layout = self.pages.latent_layout if latent else self.pages.layout
         pages = -(-sizes.held(group, tokens) // self.pages.tokens) or 1  # a state is one page
-        if layout in ("contiguous", "cross-layer"):
-            return pages
-        apart = 2 if layout == "per-layer-kv" and isinstance(group, Full | Sliding | Chunked | Cross) else 1
-        return pages * group.layers * apart
+        return self.pages.copies(group, pages)

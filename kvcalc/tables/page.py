@@ -1,6 +1,7 @@
 """Neutral tables: what every renderer can show. They know nothing of KV caches, renderers nothing of questions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from kvcalc.frozen import frozen
 
@@ -38,6 +39,14 @@ class Table:
 
 
 @frozen
+class Rows:
+    """The same for scripts alone: plain values under their keys, made one after the other."""
+
+    keys: tuple[str, ...]
+    rows: Iterable[tuple[Any, ...]]
+
+
+@frozen
 class Lines:
     """Sentences under a title, numbered or not."""
 
@@ -53,4 +62,4 @@ class Page:
     title: str
     summary: str  # the answer in one sentence, or nothing
     blocks: tuple[Table | Lines, ...]
-    main: Callable[[], Table]  # what CSV writes, made when it is asked for
+    main: Callable[[], Table | Rows]  # what CSV writes, made when it is asked for

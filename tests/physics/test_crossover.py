@@ -168,3 +168,14 @@ def test_a_split_of_a_long_prefix_is_as_fine_as_it_is_cut(slope: float, pace: fl
     best = slope * pace / (slope + pace) * tokens
     found = crossover.split(lambda x: slope * x, lambda x: pace * x, tokens)
     assert best * (1 - 1e-9) <= found <= best + max(slope, pace) * tokens / crossover.FINE
+
+
+@given(floor=st.floats(1e-5, 1e-1), fetch=st.floats(1e-7, 1e-5), recompute=st.floats(1.1e-5, 1e-3))
+def test_two_lines_meet_where_they_do_to_a_fraction_of_a_token(floor: float, fetch: float, recompute: float):
+    def gain(tokens: float) -> float:
+        return recompute * tokens - (floor + fetch * tokens)
+
+    exact = floor / (recompute - fetch)
+    after = math.ceil(exact)
+    if after > 1:
+        assert crossover.meeting(gain, after) == pytest.approx(exact, rel=1e-6)

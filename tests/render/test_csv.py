@@ -12,7 +12,7 @@ from kvcalc import Options
 from kvcalc.answers.margin import margins
 from kvcalc.render import csv
 from kvcalc.tables import margin as tables
-from kvcalc.tables.page import Cell, Column, Page, Table
+from kvcalc.tables.page import Cell, Column, Page, Rows, Table
 
 
 def read(text):
@@ -67,3 +67,8 @@ def test_any_cell_is_read_back_as_it_was_written(texts):
 def test_plain_number_stands_for_the_text_of_a_cell(value, text):
     table = Table("T", (Column("Time", "time_s"),), ((Cell("said otherwise", value),),))
     assert csv.render(Page("P", "", (table,), lambda: table)) == f"time_s\n{text}\n"
+
+
+def test_rows_for_scripts_are_written_as_they_are():
+    page = Page("P", "", (), lambda: Rows(("tokens", "way"), iter([(1000, "a, b"), (2000, None)])))
+    assert csv.render(page) == 'tokens,way\n1000,"a, b"\n2000,\n'

@@ -56,3 +56,27 @@ def test_sources_carry_their_date():
 def test_what_is_no_result_is_a_bug():
     with pytest.raises(TypeError, match="set"):
         json.render([{1, 2}])
+
+
+class Many:
+    """Rows that are made one after the other."""
+
+    def __iter__(self):
+        return iter([{"tokens": 1, "margin": 0.5}, {"tokens": 2, "margin": None}])
+
+
+@frozen
+class Long:
+    title: str
+    rows: Many
+    inner: Inner
+
+
+def test_many_rows_stand_on_a_line_each_in_the_same_document():
+    out = json.render([Long("x", Many(), Inner(0.1, ("a",)))])
+    assert reader.loads(out) == {
+        "title": "x",
+        "rows": [{"tokens": 1, "margin": 0.5}, {"tokens": 2, "margin": None}],
+        "inner": {"rate": 0.1, "names": ["a"]},
+    }
+    assert '    {"tokens": 1, "margin": 0.5},\n' in out

@@ -1,0 +1,73 @@
+"""Recompute and fetch times over length, with their ranges and where they meet."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from kvcalc import units
+from kvcalc.answers.crossover_result import Crossover, PathTurns
+from kvcalc.plots import figure as figures
+from kvcalc.plots import lines
+from kvcalc.plots.lines import Looks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def times(results: Sequence[Crossover]) -> "Figure":
+    """One answer, or two side by side. They are drawn at the lengths that they tell of."""
+    figure, axes, title = lines.panels(results, "time to recompute and to fetch")
+    looks = Looks(results)
+    for panel, result in zip(axes, results, strict=True):
+        _panel(panel, result, looks)
+    axes[0].set_ylabel("time (s)")
+    note = "Shaded: the range of the recompute time; strokes: the ranges of fetch times; rings: crossovers."
+    return figures.finish(figure, title, f"{note} {lines.sources(results)}", lines.handles(axes))
+
+
+def _panel(axes: "Axes", result: Crossover, looks: Looks) -> None:
+    at, recompute, low, high = (
+        [getattr(need, key) for need in result.paths[0].by_length]
+        for key in ("tokens", "recompute_s", "recompute_low_s", "recompute_high_s")
+    )
+    axes.fill_between(at, low, high, color="#b0b0b0", alpha=0.45, linewidth=0, label="recompute, its range")
+    axes.plot(at, recompute, color="black", linewidth=2.4, label="recompute")
+    for path in result.paths:
+        _path(axes, path, looks)
+    _crossings(axes, [meeting for path in result.paths for meeting in _meetings(path, at)])
+    axes.set(xscale="log", yscale="log", xlabel="prefix length (tokens)", xlim=(at[0], at[-1]))
+    axes.grid(visible=True, which="major", color="#dddddd", linewidth=0.5)
+    figures.tokens_axis(axes.xaxis)
+    figures.unit_axis(axes.yaxis, "s")
+
+
+def _path(axes: "Axes", path: PathTurns, looks: Looks) -> None:
+    """Its usual fetch time, and its range where it is marked."""
+    at, fetch, low, high = (
+        [getattr(need, key) for need in path.by_length] for key in ("tokens", "fetch_s", "fetch_low_s", "fetch_high_s")
+    )
+    look, marked = looks.line(path), looks.marked(path)
+    axes.vlines(at[marked], low[marked], high[marked], color=look.colour, linewidth=0.8)
+    axes.plot(at, fetch, label=looks.label(path), **look.keywords(marked))
+
+
+def _crossings(axes: "Axes", meetings: list[tuple[float, float]]) -> None:
+    """Ringed, with their lengths on both sides in turn."""
+    for number, (tokens, seconds) in enumerate(sorted(meetings)):
+        axes.plot([tokens], [seconds], "o", markersize=9, markerfacecolor="none", color="black", markeredgewidth=1.2)
+        x, y, side = (-4, 7, "right") if number % 2 == 0 else (4, -12, "left")
+        text = units.count(-(-tokens // 1))
+        axes.annotate(text, (tokens, seconds), xytext=(x, y), textcoords="offset points", fontsize=7.5, ha=side)
+
+
+def _meetings(path: PathTurns, at: list[int]) -> Iterator[tuple[float, float]]:
+    """Each crossover within the lengths that are drawn, and the time there, between its neighbours."""
+    from bisect import bisect_left
+    from math import exp, log
+
+    for tokens in path.wins.tokens:
+        if at[0] < tokens < at[-1]:
+            place = bisect_left(at, tokens)
+            before, after = path.by_length[place - 1], path.by_length[place]
+            part = log(tokens / before.tokens) / log(after.tokens / before.tokens)
+            yield tokens, exp(log(before.recompute_s) * (1 - part) + log(after.recompute_s) * part)

@@ -1,0 +1,67 @@
+"""`kvcalc crossover` as a program."""
+
+import csv
+import io
+
+import pytest
+
+CHAPTER = ("crossover", "--model", "llama3-70b")
+
+
+def test_page_tells_crossovers_break_even_bandwidths_and_variants(run):
+    out = run(*CHAPTER).out
+    for title in (
+        "### Crossovers",
+        "### Break-even bandwidth of one link, by length",
+        "### Bandwidth of one link for 3x, by length",
+        "### By TP degree, all links",
+        "### By KV format, all links",
+        "### By prefill, all links",
+        "### Assumptions",
+    ):
+        assert title in out
+    (row,) = [line for line in out.splitlines() if line.startswith("| infiniband-400g | InfiniBand NDR, 1 link")]
+    assert [cell.strip() for cell in row.split("|")][4] == "from 60"  # as `margin` says
+
+
+@pytest.mark.parametrize(
+    ("other", "names"), [("h200-pcie5", ("h100-pcie5", "h200-pcie5")), ("bf16", ("fp8 KV", "bf16 KV"))]
+)
+def test_against_puts_two_answers_side_by_side(run, other, names):
+    ran = run(*CHAPTER, "--against", other)
+    assert ran.code == 0
+    assert "### Side by side" in ran.out
+    for name in names:
+        assert f"{name}: tier" in ran.out
+        assert f"### Crossovers, {name}" in ran.out
+    assert len(run(*CHAPTER, "--against", other, "--format", "json").json) == 2
+
+
+def test_csv_has_a_row_for_each_path_and_length(run):
+    ran = run(*CHAPTER, "--seq", "1k,20k", "--tier", "dram", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(ran.out)))
+    assert [(row["links"], row["tokens"]) for row in rows] == [
+        ("1", "1000"),
+        ("1", "20000"),
+        ("8", "1000"),
+        ("8", "20000"),
+    ]
+    assert float(rows[1]["break_even_link_bytes_per_s"]) == pytest.approx(8.19e9, rel=1e-3)
+
+
+def test_plots_are_written(run, tmp_path):
+    times, verdicts = tmp_path / "times.svg", tmp_path / "map.pdf"
+    ran = run(*CHAPTER, "--seq", "1k..1M", "--plot", times, "--map", verdicts)
+    assert (ran.code, ran.err) == (0, "")
+    assert times.read_text().startswith("<?xml")
+    assert verdicts.read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    (("--against", "h200-pcie"), "no node 'h200-pcie'; did you mean 'h200-pcie5'?"),
+    (("--seq", "1M..1k"), "is reversed"),
+    (("--map", "map.gif"), "--map: 'map.gif' names no format"),
+    (("--tp", "3"), "can't be split over 3 GPUs"),
+])  # fmt: skip
+def test_wrong_input_is_refused_in_one_line(refused, options, said):
+    assert said in refused(*CHAPTER, *options)

@@ -1,0 +1,110 @@
+"""`kvcalc sweep` as a program: formats, options, refusals, plots."""
+
+import csv
+import io
+
+import pytest
+
+from kvcalc.answers import sweep as question
+from kvcalc.answers.sweep_result import KEYS
+
+CHAPTER = ("sweep", "--model", "llama3-70b")
+
+
+def test_csv_has_a_row_for_every_point_and_path(run):
+    ran = run(*CHAPTER, "--seq", "1k,20k", "--links", "1", "--tier", "dram", "--tier", "nvme", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(ran.out)))
+    assert (ran.code, ran.err) == (0, "")
+    assert tuple(rows[0]) == KEYS
+    assert [(row["tier"], row["tokens"]) for row in rows] == [
+        (tier, tokens) for tier in ("dram-pcie5", "nvme-gen4") for tokens in ("1000", "20000")
+    ]
+    assert float(rows[1]["recompute_s"]) == pytest.approx(0.4)
+
+
+def test_json_is_the_answer_with_the_same_rows(run):
+    asked = (*CHAPTER, "--seq", "1k,20k", "--kv-dtype", "fp8,bf16")
+    answer = run(*asked, "--format", "json").json
+    rows = list(csv.DictReader(io.StringIO(run(*asked, "--format", "csv").out)))
+    assert answer["schema_version"] == 1
+    assert answer["axes"]["tokens"] == [1000, 20_000]
+    assert len(answer["points"]) == len(rows) == 28
+    assert [point["margin"] for point in answer["points"]] == [float(row["margin"]) for row in rows]
+
+
+def test_two_axes_are_a_matrix_for_each_path(run):
+    out = run(*CHAPTER, "--seq", "1k..4k", "--bandwidth", "dram=1GB/s,8GB/s,64GB/s", "--links", "1").out
+    assert "### dram-pcie5, 1 link: bandwidth of a link across" in out
+    assert "| Tokens | 1 GB/s  | 8 GB/s   | 64 GB/s |" in out
+    assert "| 1,000  | c 0.12x | c 0.98x? | R 7.8x  |" in out  # 20 ms against 163.84 MB / rate
+
+
+def test_a_large_grid_is_shown_in_part(run):
+    out = run(*CHAPTER, "--seq", "1k..1M:500", "--bandwidth", "1GB/s..1TB/s:100", "--links", "1").out
+    matrix = out.split("###")[1].splitlines()
+    assert len([line for line in matrix if line.startswith("|")]) == 26
+    assert "of 250,000 points" in out
+
+
+def test_every_option_of_the_issue_may_be_swept_with_every_other(run):
+    ran = run(
+        "sweep", "--model", "llama3-70b,llama3.1-8b", "--hardware", "h100-pcie5,h200-pcie5", "--seq", "1k,2k",
+        "--bandwidth", "1GB/s,2GB/s", "--prefill", "model,50000", "--tp", "4,8", "--kv-dtype", "fp8,bf16",
+        "--block", "16,32", "--layout", "per-layer", "--links", "1,all", "--concurrency", "1,2", "--tier", "dram",
+        "--format", "csv",
+    )  # fmt: skip
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.count("\n") == 2**10 + 1
+
+
+def test_what_is_left_out_is_said_on_stderr_too(run):
+    ran = run(*CHAPTER, "--tp", "8,16", "--format", "csv")
+    assert ran.code == 0
+    assert ran.err == "kvcalc: left out TP 16: 'h100-pcie5' has 8 GPUs, not 16; use --tp 8 or less\n"
+
+
+def test_all_nodes(run):
+    ran = run(*CHAPTER, "--hardware", "all", "--tier", "dram-pcie5", "--format", "csv")
+    assert ran.code == 0
+    assert len({row["hardware"] for row in csv.DictReader(io.StringIO(ran.out))}) > 15
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    (("--seq", "1M..1k"), "--seq: '1M..1k' is reversed; write 1k..1M"),
+    (("--seq", ""), "--seq: '' has an empty part"),
+    (("--tp", "0"), "--tp: '0' is not a whole number from 1"),
+    (("--tp", "1,x"), "--tp: 'x' is not a whole number from 1"),
+    (("--links", "0"), "--links: '0' is not a whole number from 1"),
+    (("--concurrency", "0"), "--concurrency: '0' is not a whole number from 1"),
+    (("--bandwidth", "dram=5"), "--bandwidth: '5' is not a rate"),
+    (("--bandwidth", "tape=1GB/s,2GB/s"), "no tier 'tape'"),
+    (("--bandwidth", "dram=1GB/s,2GB/s", "--bandwidth", "nvme=1GB/s,2GB/s"), "sweep one tier"),
+    (("--bandwidth", "1GB/s", "--bandwidth", "2GB/s"), "is given twice"),
+    (("--prefill", "quick"), "--prefill: 'quick' is not a rate in tokens a second"),
+    (("--kv-dtype", "fp8,fp9"), "no KV format 'fp9'"),
+    (("--model", "llama3-7b"), "no model 'llama3-7b'; did you mean 'llama3-70b'?"),
+    (("--hardware", "h100-pcie5,h200-pcie"), "no node 'h200-pcie'; did you mean 'h200-pcie5'?"),
+    (("--block", "16"), "pages don't matter to a contiguous layout"),
+    (("--seq", "1k..1M:100000", "--bandwidth", "1GB/s..1TB/s:100000"), "points is too large"),
+    (("--seq", "1..100M:1000000000"), "a grid of 1,000,000,000 points is too large, the most is 10,000,000;"),
+])  # fmt: skip
+def test_wrong_input_is_refused_in_one_line(refused, options, said):
+    assert said in refused(*CHAPTER, *options)
+
+
+@pytest.mark.parametrize("command", ["sweep", "crossover"])
+@pytest.mark.parametrize(("name", "said"), [
+    ("missing/plot.png", "cannot be written"),
+    ("plot.jpg", "names no format; end it with .svg, .png, .pdf"),
+    ("plot", "names no format"),
+])  # fmt: skip
+def test_a_plot_that_cannot_be_written_is_refused_before_any_work(refused, tmp_path, monkeypatch, command, name, said):
+    monkeypatch.setattr(question, "sweep", None)  # would raise TypeError
+    monkeypatch.setattr("kvcalc.answers.crossover.crossover", None)
+    assert said in refused(command, "--model", "llama3-70b", "--plot", tmp_path / name)
+
+
+def test_matplotlib_that_is_missing_is_named_with_its_extra(refused, tmp_path, monkeypatch):
+    monkeypatch.setattr("kvcalc.plots.figure.find_spec", lambda _: None)
+    said = refused(*CHAPTER, "--plot", tmp_path / "plot.png")
+    assert said == "--plot needs matplotlib; install it with pip install 'kvcalc[plot]'"

@@ -1,0 +1,103 @@
+"""Figures are those that were looked at, and are read without colour."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from matplotlib.text import Text
+
+from kvcalc import Options
+from kvcalc.answers.axes import Axes
+from kvcalc.answers.crossover import side_by_side
+from kvcalc.answers.sweep import sweep
+from kvcalc.plots import bandwidths, lines
+from kvcalc.plots import crossover as crossovers
+from kvcalc.plots import figure as figures
+from kvcalc.plots import sweep as sweeps
+
+STORED = Path(__file__).parents[1] / "data" / "plots"
+TILE = 50  # pixels of 200 an inch
+SAME = 0.08  # of black to white, each tile's mean: fonts and anti-aliasing differ between versions
+
+
+def turns(against=None):
+    return side_by_side("llama3-70b", "h100-pcie5", against, lines.lengths(10, 1_000_000), Options(), variants=False)
+
+
+def grid(**axes):
+    return sweep(Axes(("llama3-70b",), ("h100-pcie5",), **axes))
+
+
+LENGTHS = tuple(10**power for power in range(2, 7))
+FIGURES = {
+    "times": lambda: crossovers.times(turns()),
+    "map": lambda: bandwidths.verdicts(turns()),
+    "times-beside": lambda: crossovers.times(turns("h200-pcie5")),
+    "map-beside": lambda: bandwidths.verdicts(turns("bf16")),
+    "sweep-map": lambda: sweeps.draw(
+        grid(tokens=LENGTHS, bandwidth=tuple(10.0**power for power in range(9, 13)), links=(1,))
+    ),
+    "sweep-lines": lambda: sweeps.draw(grid(tokens=LENGTHS)),
+    "sweep-rows": lambda: sweeps.draw(grid(tokens=(20_000,), kv_dtype=("fp8", "bf16"))),
+}
+
+
+def tiles(path):
+    """The mean brightness of each tile."""
+    grey = imread(path)[..., :3].mean(axis=2)
+    rows, columns = (size // TILE for size in grey.shape)
+    return grey[: rows * TILE, : columns * TILE].reshape(rows, TILE, columns, TILE).mean(axis=(1, 3))
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_picture_is_the_one_that_was_looked_at(name, tmp_path):
+    """After a change that is meant: look at the new picture, then save its tiles in tests/data/plots."""
+    path = tmp_path / f"{name}.png"
+    figures.write(FIGURES[name], path)
+    stored = np.loadtxt(STORED / f"{name}.csv", delimiter=",")
+    found = tiles(path)
+    assert found.shape == stored.shape
+    assert np.abs(found - stored).max() < SAME
+
+
+def test_the_same_figure_is_the_same_file(tmp_path):
+    for suffix in figures.FORMATS:
+        first, second = tmp_path / f"first{suffix}", tmp_path / f"second{suffix}"
+        for path in (first, second):
+            figures.write(FIGURES["sweep-lines"], path)
+        assert first.read_bytes() == second.read_bytes()
+
+
+def test_lines_differ_by_more_than_their_colour():
+    looks = [figures.line(number) for number in range(10)]
+    assert len({look.marker for look in looks}) == len(looks)
+    assert len({(look.colour, str(look.dashes)) for look in looks}) == len(looks)
+
+
+def test_verdicts_differ_in_brightness_or_hatching():
+    assert len({hatch for _, hatch in figures.VERDICTS.values()}) == 3
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_says_its_units_and_its_sources(name):
+    figure = FIGURES[name]()
+    said = " ".join(text.get_text() for text in figure.findobj(Text))
+    assert "PidokuInfra" in said  # the source of the default node's figures
+    assert any(unit in said for unit in ("time (s)", "bytes per second", "recompute time / fetch time"))
+    assert "tokens" in said or "margin" in said
+
+
+def test_a_path_looks_the_same_in_both_panels():
+    left, right = crossovers.times(turns("h200-pcie5")).axes
+    looks = [
+        {line.get_label(): (line.get_color(), line.get_marker()) for line in panel.lines} for panel in (left, right)
+    ]
+    both = {label for label in looks[0].keys() & looks[1].keys() if "link" in label}
+    assert len(both) >= 4
+    assert {label: looks[0][label] for label in both} == {label: looks[1][label] for label in both}
+
+
+def test_crossovers_are_ringed_with_their_lengths():
+    axes = crossovers.times(turns()).axes[0]
+    assert {text.get_text() for text in axes.texts} == {"53", "60"}  # InfiniBand over 8 links and over 1
