@@ -12,6 +12,7 @@ def run() -> None:
 
         gc.freeze()  # what was imported stays
         gc.enable()
+        gc.set_threshold(50_000)  # answers are trees without cycles: rarely looking for garbage finds it all the same
         code = main(sys.argv[1:])
     except KeyboardInterrupt:  # while importing
         code = 130

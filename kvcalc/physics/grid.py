@@ -6,7 +6,7 @@ Axes are (prefill rate, bandwidth, length), so that whatever lacks one is broadc
 """
 
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 from kvcalc.physics import kv as sizes
 from kvcalc.physics.attention import Attention
@@ -58,7 +58,7 @@ def load(model: Model, kv: str, tp: int, pages: Pages, tokens: Array) -> Load:
         size = group_bytes(group, tokens, kv)
         if np.any(size):
             count = np.where(size > 0, np.maximum(-(-held(group, tokens) // pages.tokens), 1), 0)
-            parts.append(Part(size, pages.copies(group, count), sizes.shards(group, tp)))
+            parts.append(Part(size, pages.copies(group, cast(Any, count)), sizes.shards(group, tp)))
     return Load(tokens, tuple(parts), pages.layout == "contiguous", tp)
 
 
