@@ -9,10 +9,10 @@ from kvcalc.answers.log_setting import Seen
 from kvcalc.answers.log_variants import Variant, plan, variants
 from kvcalc.observe.observation import Observation
 from kvcalc.physics import formats, kv
-from kvcalc.physics.engines import store, vllm
+from kvcalc.physics.engines import rules, store, vllm
 from kvcalc.physics.engines.plan import Plan
 from kvcalc.profiles import catalog
-from kvcalc.profiles.model import Model
+from kvcalc.profiles.model import Model, Recurrent
 
 CLOSE = 0.003
 ROUNDING = units.size("0.005 GiB")  # engines print sizes with two decimals
@@ -143,10 +143,21 @@ def _traffic(log: Observation, seen: Seen) -> Iterator[Comparison]:
             yield _row("bytes of a token that was hit", "bytes", each.traffic.bytes_per_hit_token, size)
 
 
+def store_chunks(seen: Seen, log: Observation) -> store.Chunks:
+    """LMCache's, as its log has them, else its default in whole blocks of vLLM's."""
+    assert seen.model is not None
+    hybrid = any(isinstance(group, Recurrent) for group in seen.model.groups)
+    if log.block_tokens:
+        return store.Chunks(log.block_tokens, states=True)
+    if log.engine != "lmcache" or not hybrid:
+        return store.Chunks(1, states=False)
+    return rules.chunks(rules.plan("lmcache", seen.model, seen.kv or "bf16", rules.Run(seen.tp)))
+
+
 def _stored(seen: Seen, log: Observation, tokens: int) -> tuple[float, ...]:
     """Bytes of a token in whole chunks: of all ranks, or of one where a log holds the lines of one worker."""
     assert seen.model is not None
-    chunk = log.block_tokens or 1
-    chunks = -(-tokens // chunk)
-    size = store.whole(seen.model, tokens, seen.kv or "bf16", seen.tp, "once", chunk) / (chunks * chunk)
+    chunks = store_chunks(seen, log)
+    whole = max(-(-tokens // chunks.tokens), 1) * chunks.tokens
+    size = store.whole(seen.model, tokens, seen.kv or "bf16", seen.tp, "once", chunks) / whole
     return (size, size / seen.tp)

@@ -4,7 +4,7 @@ What it needs is imported when it is asked, so that the other commands start as 
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -64,15 +64,26 @@ def capacity(
     reserve: Annotated[str | None, typer.Option(help="Memory of each GPU to leave aside", show_default="0")] = None,
     tier: Annotated[
         list[str] | None,
-        typer.Option(help="TIER=SIZE of one of the node's tiers or one it lacks: dram=1.5TB; repeatable"),
+        typer.Option(
+            help="TIER=SIZE of one of the node's tiers or one it lacks, the whole node's (--dp replicas share it): "
+            "dram=1.5TB; repeatable"
+        ),
     ] = None,
     store_replicas: Annotated[
         Replicas | None, typer.Option(help="How often what ranks hold alike is stored", show_default="the engine's")
     ] = None,
+    fail_if: Annotated[
+        Literal["does-not-fit"] | None,
+        typer.Option(help="Exit with 3 if the weights or one longest request do not fit", show_default="never"),
+    ] = None,
     form: FormatOption = None,
     output: OutputOption = None,
 ) -> int:
-    """Say how many tokens, requests and cached prefixes fit in HBM, in host memory, on disk and in the store."""
+    """Say how many tokens, requests and cached prefixes fit in HBM, in host memory, on disk and in the store.
+
+    Its defaults are what a server would run, vLLM and the checkpoint's KV format; those of `margin` are an ideal engine
+    and FP8 KV.
+    """
     if log is not None:
         _only(context)
         _explain(log, model, (tp, pp, kv_dtype), form, output)
@@ -103,7 +114,7 @@ def capacity(
     )
     result = answer(model, hardware, options)
     show.show([result], page(result), form, output)
-    return 0
+    return 3 if fail_if and result.fits.requests < 1 else 0
 
 
 def _explain(

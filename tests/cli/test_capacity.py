@@ -56,11 +56,51 @@ def test_output_goes_to_a_file(run: Callable[..., Any], tmp_path: Path):
 
 
 def test_json_has_plain_numbers(run: Callable[..., Any]):
-    found = run("capacity", "--model", "deepseek-v3", "--kv-dtype", "bf16", "--format", "json").json
+    found = run("capacity", "--model", "deepseek-v3", "--hardware", "h200-pcie5", "--format", "json").json
     assert found["schema_version"] == 1
     assert found["prefix"]["logical"] == 70_272 * 20_000
     assert found["store_replicas"] == "once"
-    assert found["tiers"][0]["tier"] == "dram-pcie5"
+    assert [tier["medium"] for tier in found["tiers"]][:2] == ["dram", "nvme"]
+
+
+def test_csv_has_numbers_and_nothing_where_nothing_is_known(run: Callable[..., Any]):
+    lines = run("capacity", "--model", "qwen3.5-27b", "--tp", "1", "--format", "csv").out.splitlines()
+    rows = [dict(zip(lines[0].split(","), line.split(","), strict=True)) for line in lines[1:]]
+    dram = next(row for row in rows if row["place"].startswith("dram"))
+    assert (dram["size_bytes"], dram["prefixes_low"], dram["prefixes_high"]) == ("2000000000000", "374", "1365")
+    store = next(row for row in rows if row["place"] == "remote-store")
+    assert (store["size_bytes"], store["prefixes_low"]) == ("", "")
+    words = {"place", "kv_stored"}
+    assert all(not text or float(text) >= 0 for row in rows for key, text in row.items() if key not in words)
+
+
+def test_a_replica_s_counts_are_said_to_be_one_s_with_the_node_s_total(run: Callable[..., Any]):
+    ran = run("capacity", "--model", "llama3.1-8b", "--tp", "1", "--dp", "8")
+    assert "One of 8 replicas: HBM holds" in ran.out
+    assert "HBM of all 8 replicas holds" in ran.out
+
+
+def test_weights_that_do_not_fit_have_no_table_of_places(run: Callable[..., Any]):
+    ran = run("capacity", "--model", "llama3.1-405b")
+    assert "### What fits" not in ran.out
+    assert "--weights fp8 leaves" in ran.out
+
+
+@pytest.mark.parametrize(("model", "code"), [("llama3.1-8b", 0), ("llama3.1-405b", 3)])
+def test_what_does_not_fit_can_fail_a_script(model: str, code: int, run: Callable[..., Any]):
+    assert run("capacity", "--model", model, "--fail-if", "does-not-fit").code == code
+
+
+def test_one_is_not_many(run: Callable[..., Any]):
+    ran = run("capacity", "--model", "qwen2.5-72b", "--tp", "2", "--memory-utilization", "0.95", "--prefix", "15k")
+    assert "1 prefix of 15,000" in ran.out
+    assert "1 prefixes" not in ran.out
+
+
+def test_what_is_alike_stands_once(run: Callable[..., Any]):
+    ran = run("capacity", "--model", "llama3.1-8b", "--tp", "1")
+    assert ran.out.count("| stored (") == 1
+    assert "on all ranks" not in ran.out
 
 
 def test_sizes_and_counts_may_have_units(run: Callable[..., Any]):
@@ -123,7 +163,9 @@ def test_colours_and_line_ends_change_nothing(run: Callable[..., Any], log: Call
     (("--model", "llama3.1-8b", "--tier", "tape=1PB"), "no tier 'tape'"),
     (("--model", "llama3.1-8b", "--tier", "nvme=0B"), "--tier nvme: a size must be above zero"),
     (("--model", "llama3.1-8b", "--engine-version", "newest"), "is not a version"),
-    (("--model", "llama3.1-8b", "--engine", "sglang"), "add --memory-utilization"),
+    (("--model", "llama3.1-8b", "--engine", "sglang"), "--mem-fraction-static"),
+    (("--model", "llama3-8b", "--prefix", "20000"), "a larger --max-model-len"),
+    (("--model", "llama3.1-8b", "--tier", "tape=1PB"), "'kvcalc hardware list' has all tiers"),
     (("--model", "llama3.1-8b", "--kv-dtype", "fp8_ds_mla"), "no engine known here stores"),
     (("--model", "llama3.1-8b", "--draft-tokens", "1000"), "--draft-tokens"),
     (("--model", "mamba-codestral-7b", "--tp", "1"), "add --max-model-len"),

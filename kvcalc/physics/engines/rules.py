@@ -6,11 +6,7 @@ from kvcalc.frozen import frozen
 from kvcalc.physics import kv
 from kvcalc.physics.engines import ideal, lmcache, sglang, store, trtllm, vllm
 from kvcalc.physics.engines.plan import Plan
-from kvcalc.profiles.model import Chunked, Compressed, Cross, Full, Latent, Model, Recurrent, Sliding
-
-
-WINDOWED = (Sliding, Chunked)
-STATES = (Compressed, Recurrent)
+from kvcalc.profiles.model import Chunked, Cross, Full, Latent, Model, Recurrent, Sliding
 
 
 @frozen
@@ -88,14 +84,18 @@ def replicas(engine: str, model: Model, pp: int) -> store.Replicas:
     return "per-rank"
 
 
+def _partly(found: Plan, model: Model) -> bool:
+    """Does less than all that an engine may store resume a prefix? LMCache cuts no windows."""
+    windowed = found.engine != "lmcache" and any(isinstance(group, Sliding | Chunked) for group in model.groups)
+    return windowed or (chunks(found).states and any(isinstance(group, Recurrent) for group in model.groups))
+
+
 def account(found: Plan, model: Model, kv_format: str, tp: int, tokens: int, copies: store.Replicas) -> Account:
     """Bytes of a prefix of `tokens` tokens by an engine's rule; `found` is its plan of the whole model."""
     least = whole = store.least(model, tokens, kv_format, tp, copies)
     if found.engine != "ideal":
         whole = max(least, store.whole(model, tokens, kv_format, tp, copies, chunks(found)))
-    partly = STATES if found.engine == "lmcache" else (*WINDOWED, *STATES)  # LMCache cuts no windows
-    if not any(isinstance(group, partly) for group in model.groups):
-        least = whole
+        least = least if _partly(found, model) else whole
     resident = found.resident(tokens)
     return Account(
         logical=kv.logical(model, tokens, kv_format),
