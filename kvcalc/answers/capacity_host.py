@@ -12,6 +12,7 @@ from kvcalc.physics.engines.rules import Account
 
 ONE_CALL = ((0, 26), (0, 27))  # vLLM: one region (pull request 50094) and not yet in parts (51081, after 0.26)
 REGISTER_LIMIT = 549_755_813_888  # bytes; one cudaHostRegister of so much fails (vLLM issue 51080)
+GIB = units.size("1 GiB")
 OFFLOADING = "--kv-offloading-size"
 
 
@@ -43,13 +44,13 @@ def _of(setting: CapacitySetting, dram: float) -> Iterator[Ask]:
             yield from _vllm(dram, ranks, setting.release)
         case "sglang":
             meaning = f"GB of 10^9, {_each(ranks)}; pinned memory is rounded up to a power of two"
-            yield Ask("--hicache-size", "GB", 1e9, ranks, _power(dram / ranks), meaning, pinned=True)
+            yield Ask("--hicache-size", "GB", units.GB, ranks, _power(dram / ranks), meaning, pinned=True)
         case "lmcache":
             once = setting.replicas == "once"
             askers = setting.options.pp if once else ranks
             who = "the first rank alone, which stores for all" if once else _each(ranks)
             meaning = f"GiB, {who}; what it takes beyond that was not found"
-            yield Ask("max_local_cpu_size", "GiB", 2**30, askers, dram / askers, meaning)
+            yield Ask("max_local_cpu_size", "GiB", GIB, askers, dram / askers, meaning)
         case "trtllm":
             meaning = f"bytes, {_each(ranks)}; what it takes beyond that was not found"
             yield Ask("host_cache_size", "B", 1, ranks, dram / ranks, meaning)
@@ -61,14 +62,14 @@ def _vllm(dram: float, ranks: int, release: tuple[int, int] | None) -> Iterator[
     meaning = "all ranks of the replica together; one memory-mapped region, not rounded"
     if release is None or release > ONE_CALL[-1] or (release in ONE_CALL and not limited):
         versions = "0.28 and later" if limited else "0.26 and later"
-        yield Ask(f"{OFFLOADING} ({versions})", "GiB", 2**30, 1, dram, meaning)
+        yield Ask(f"{OFFLOADING} ({versions})", "GiB", GIB, 1, dram, meaning)
     if limited and (release is None or release in ONE_CALL):
         below = "; registered in one call, which fails from 512 GiB on"
-        yield Ask(f"{OFFLOADING} (0.26 and 0.27)", "GiB", 2**30, 1, REGISTER_LIMIT - 2**30, meaning + below)
+        yield Ask(f"{OFFLOADING} (0.26 and 0.27)", "GiB", GIB, 1, REGISTER_LIMIT - GIB, meaning + below)
     if release is None or release < ONE_CALL[0]:
         meaning = f"all ranks together; {_part(ranks)}, rounded up to a power of two"
         size = _power(dram / ranks) * ranks
-        yield Ask(f"{OFFLOADING} (before 0.26)", "GiB", 2**30, 1, size, meaning, pinned=True)
+        yield Ask(f"{OFFLOADING} (before 0.26)", "GiB", GIB, 1, size, meaning, pinned=True)
 
 
 def _each(ranks: int) -> str:
