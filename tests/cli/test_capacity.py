@@ -130,6 +130,35 @@ def test_a_log_is_explained(run: Callable[..., Any], log: Callable[..., str]):
     assert "| tokens in the pool             | 468,144 |" in ran.out
 
 
+def test_what_was_found_is_said_in_words_with_units(run: Callable[..., Any], log: Callable[..., str]):
+    merged = (
+        "INFO 08-11 07:45:10 [kv_cache_utils.py:1911] GPU KV cache size: 1,077,542 tokens, Maximum concurrency for "
+        "262,144 tokens per request: 4.11x\n"
+        "[2026-05-02] LMCache INFO: Stored 10010 out of total 10010 tokens. size: 1.3747 gb, cost 31.4 ms\n"
+    )
+    out = run("capacity", "--log", log(merged)).out
+    assert "1,077,542 tokens" in out
+    assert "e+0" not in out
+    assert "merged" not in out
+    assert "kv_tokens" not in out
+    assert "| stored in LMCache" in out
+
+
+def test_options_against_the_log_come_before_any_reason(run: Callable[..., Any], log: Callable[..., str]):
+    out = run("capacity", "--log", log(LOG), "--tp", "2").out
+    said = "he log says TP 1 (line 1), you gave 2"
+    assert said in out.splitlines()[2]
+    assert out.index(said) < out.index("### Why")
+
+
+def test_the_pool_of_a_log_is_checked_with_what_it_leaves_unsaid(run: Callable[..., Any], log: Callable[..., str]):
+    bare = run("capacity", "--log", log(LOG)).out
+    assert "its device is not known: give --hardware" in bare
+    known = run("capacity", "--log", log(LOG), "--hardware", "h100-pcie5", "--weights-gib", "8.58").out
+    assert "bytes of the KV pool" in known
+    assert "not checked" not in known
+
+
 def test_a_log_comes_from_stdin_too(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     path = tmp_path / "log"
     path.write_text(LOG)
@@ -170,7 +199,7 @@ def test_colours_and_line_ends_change_nothing(run: Callable[..., Any], log: Call
     (("--model", "llama3.1-8b", "--draft-tokens", "1000"), "--draft-tokens"),
     (("--model", "mamba-codestral-7b", "--tp", "1"), "add --max-model-len"),
     (("--model", "llama3.1-8b", "--log", "nowhere.log"), "nowhere.log"),
-    (("--log", "-", "--hardware", "h100-pcie5"), "--hardware: --log goes with"),
+    (("--log", "-", "--prefix", "20k"), "--prefix: --log goes with"),
     (("--log", "-", "--engine-version", "0.19"), "--engine-version: --log goes with"),
 ])  # fmt: skip
 def test_wrong_options_are_refused_in_one_line(options: tuple[str, ...], said: str, refused: Callable[..., str]):
