@@ -212,9 +212,10 @@ def gpt_oss(script: Callable[[str], ModuleType]) -> Model:
 
 
 def test_windows_in_a_merged_line_are_not_padding(gpt_oss: Model):
-    """Row llmd-36, 316.07 requests of 8,192 tokens, as a version after 0.24 prints it on one line."""
-    text = vllm(model="openai/gpt-oss-20b", tp=2, gib="59.32", tokens=2_589_245, length=8192)
-    merged = text.rstrip() + ", Maximum concurrency for 8,192 tokens per request: 316.07x\n"
+    """Row llmd-36: 323,972 blocks. 131,072 tokens take 8,192 of them, their windows 520 (127 + 8,192 in flight) and 1."""
+    requests = 323_972 / (8192 + 521)
+    text = vllm(model="openai/gpt-oss-20b", tp=2, gib="59.32", tokens=int(requests * 131_072))
+    merged = f"{text.rstrip()}, Maximum concurrency for 131,072 tokens per request: {requests:.2f}x\n"
     found = compare(logs.parse(merged), gpt_oss)
     assert [each.code for each in found.reasons] == ["print_definition_new_hybrid"]
     assert not found.differs
