@@ -59,7 +59,7 @@ def _of(setting: CapacitySetting, dram: float) -> Iterator[Ask]:
 def _vllm(dram: float, ranks: int, release: tuple[int, int] | None) -> Iterator[Ask]:
     """One region for all ranks since pull request 50094; before it a pinned tensor a rank, of a power of two."""
     limited = dram >= REGISTER_LIMIT
-    meaning = "all ranks of the replica together; one memory-mapped region, not rounded"
+    meaning = "all ranks together, in one region; not rounded"
     if release is None or release > ONE_CALL[-1] or (release in ONE_CALL and not limited):
         versions = "0.28 and later" if limited else "0.26 and later"
         yield Ask(f"{OFFLOADING} ({versions})", "GiB", GIB, 1, dram, meaning)

@@ -39,7 +39,7 @@ def table(result: Capacity) -> Table:
         Column("Tokens at rest", "prefix_tokens", number=True),
         Column("Adds prefixes", "adds_prefixes", number=True),
     )
-    size = units.both(result.hbm.pool_bytes)
+    size = units.short(result.hbm.pool_bytes, "B")
     rows = [_pool("HBM, each rank", size, result.fits)]
     rows += [_pool(f"HBM, {each.kv_dtype} instead", size, each.fits) for each in result.instead]
     rows += [_tier(tier) for tier in result.tiers]
@@ -53,7 +53,7 @@ def _pool(place: str, size: str, fits: Fits) -> tuple[Cell, ...]:
 
 
 def _tier(tier: TierSize) -> tuple[Cell, ...]:
-    size = "not known" if tier.capacity_bytes is None else units.both(tier.capacity_bytes)
+    size = "not known" if tier.capacity_bytes is None else units.short(tier.capacity_bytes, "B")
     held = span(tier.prefixes_low, tier.prefixes_high), span(tier.tokens_low, tier.tokens_high)
     return tuple(map(Cell, (tier.tier, size, "-", "-", *held, span(tier.adds_prefixes_low, tier.adds_prefixes_high))))
 

@@ -212,7 +212,7 @@ def gpt_oss(script: Callable[[str], ModuleType]) -> Model:
 
 
 def test_windows_in_a_merged_line_are_not_padding(gpt_oss: Model):
-    """Row llmd-36: 323,972 blocks. 131,072 tokens take 8,192 of them, their windows 520 (127 + 8,192 in flight) and 1."""
+    """Row llmd-36: 323,972 blocks. 131,072 tokens take 8,192, their windows 520 (127 + 8,192 in flight) and 1."""
     requests = 323_972 / (8192 + 521)
     text = vllm(model="openai/gpt-oss-20b", tp=2, gib="59.32", tokens=int(requests * 131_072))
     merged = f"{text.rstrip()}, Maximum concurrency for 131,072 tokens per request: {requests:.2f}x\n"
