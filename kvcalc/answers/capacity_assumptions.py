@@ -9,7 +9,7 @@ from kvcalc.answers.capacity_setting import CapacitySetting
 from kvcalc.answers.margin_result import Assumption
 from kvcalc.physics.engines import rules
 from kvcalc.physics.engines.lmcache import CHUNK
-from kvcalc.profiles.model import Chunked, Compressed, Recurrent, Sliding
+from kvcalc.profiles.model import Chunked, Compressed, Full, Latent, Recurrent, Sliding
 from kvcalc.profiles.sources import Source, given
 
 CHECKED = date(2026, 11, 29)
@@ -112,6 +112,8 @@ def _draft(setting: CapacitySetting) -> Iterator[Assumption]:
     if model.mtp:
         layers = units.counted(sum(each.layers for each in model.mtp if each.kind != "indexer"), "draft layer")
         yield Assumption(f"{units.counted(count, 'draft token')} by the model's own {layers}", (model.source,))
+    elif not _has(setting, Full, Latent):
+        yield Assumption(f"{units.counted(count, 'draft token')} widen the states; no draft layer is known or supposed")
     else:
         yield Assumption(
             f"{units.counted(count, 'draft token')}: {model.name} has no draft layers, so one more layer of its full "

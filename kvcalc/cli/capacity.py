@@ -40,7 +40,9 @@ def capacity(
     ] = None,
     pp: Annotated[int | None, typer.Option(min=1, help="Pipeline stages", show_default="1")] = None,
     dp: Annotated[int, typer.Option(min=1, help="Data-parallel replicas on the node")] = 1,
-    kv_dtype: Annotated[str, typer.Option(help=f"KV element format: {', '.join(formats.NAMES)}")] = "auto",
+    kv_dtype: Annotated[
+        str, typer.Option(help=f"KV element format: {', '.join(formats.NAMES)}; or as engines spell it, fp8_e4m3")
+    ] = "auto",
     weights: Annotated[WeightFormat | None, typer.Option(help="Weight format", show_default="the checkpoint's")] = None,
     weights_gib: Annotated[
         float | None, typer.Option(help="Weights on one GPU in GiB, as the engine printed them", show_default="counted")

@@ -40,6 +40,7 @@ def _summary(result: Capacity) -> str:
         f"First of all, {each.kv_dtype} KV would hold {units.times(each.gain)} as many prefixes "
         f"({units.count(each.fits.prefixes)})"
         for each in result.instead
+        if each.gain > 1
     ]
     added = [
         f"{tier.tier} adds {places.span(tier.adds_prefixes_low, tier.adds_prefixes_high)}"

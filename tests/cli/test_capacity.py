@@ -91,6 +91,17 @@ def test_what_does_not_fit_can_fail_a_script(model: str, code: int, run: Callabl
     assert run("capacity", "--model", model, "--fail-if", "does-not-fit").code == code
 
 
+def test_no_format_is_praised_that_holds_no_more(run: Callable[..., Any]):
+    """A pure state-space model keeps no keys and values."""
+    out = run("capacity", "--model", "mamba-codestral-7b", "--tp", "1", "--max-model-len", "32k").out
+    assert "First of all" not in out
+
+
+def test_margin_and_capacity_say_that_their_defaults_differ(run: Callable[..., Any]):
+    for command, others in (("margin", "those of `capacity`"), ("capacity", "those of `margin`")):
+        assert others in " ".join(run(command, "--help").out.replace("│", " ").split())
+
+
 def test_one_is_not_many(run: Callable[..., Any]):
     ran = run("capacity", "--model", "qwen2.5-72b", "--tp", "2", "--memory-utilization", "0.95", "--prefix", "15k")
     assert "1 prefix of 15,000" in ran.out
