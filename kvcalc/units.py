@@ -166,6 +166,11 @@ def count(value: float) -> str:
     return f"{round(value):,}"
 
 
+def counted(value: float, noun: str, more: str = "") -> str:
+    """A number of things: "1 prefix", "2,000 prefixes" (of a noun whose plural is `more`, else with an s)."""
+    return f"{count(value)} {noun if round(value) == 1 else more or f'{noun}s'}"
+
+
 def billions(value: float) -> str:
     """A count of parameters: "70.55e9"."""
     return f"{value / 1e9:,.2f}e9"

@@ -135,7 +135,7 @@ def test_output_page_names_every_key_of_capacity_and_of_its_logs():
     line = "KV Cache is allocated. #tokens: 1000, K size: 0.06 GB, V size: 0.06 GB"
     seen = compare(logs.parse(f"[2026-03-11 13:53:23 TP0] {line}\n"), "llama3.1-8b")
     found = keys(json.loads(renderer.render([planned, seen])))
-    assert {"hbm", "adds_prefixes", "comparisons", "findings", "whole_takes_bytes"} <= found
+    assert {"hbm", "adds_prefixes_low", "comparisons", "findings", "whole_takes_bytes"} <= found
     assert {key for key in found if f"`{key}`" not in text} == set()
 
 

@@ -1,6 +1,8 @@
 """How many tokens, requests and cached prefixes fit in HBM, in host memory, on disk and in the store?"""
 
-from kvcalc.answers import capacity_host, capacity_memory, capacity_tiers
+from collections import Counter
+
+from kvcalc.answers import capacity_host, capacity_memory, capacity_start, capacity_tiers
 from kvcalc.answers.capacity_assumptions import assumptions
 from kvcalc.answers.capacity_options import CapacityOptions
 from kvcalc.answers.capacity_result import SCHEMA_VERSION, Capacity, Instead, SegmentSize
@@ -11,7 +13,7 @@ from kvcalc.physics import formats
 from kvcalc.physics.engines import rules
 from kvcalc.physics.engines.plan import Plan, Segment
 from kvcalc.profiles.catalog import Machine
-from kvcalc.profiles.model import Model
+from kvcalc.profiles.model import Indexer, Model
 
 SMALLER = "fp8"  # the format that the chapter says to try before any tier
 
@@ -30,8 +32,10 @@ def _answer(setting: CapacitySetting) -> Capacity:
     hbm = capacity_memory.budget(setting)
     fits = capacity_memory.fits(setting, plan, hbm.pool_bytes)
     prefix = rules.account(setting.plan(pp=1), setting.model, setting.kv, setting.tp, setting.prefix, setting.replicas)
-    tiers = capacity_tiers.tiers(setting, prefix, fits)
-    host = capacity_host.asks(setting, tiers)
+    runs = not hbm.short_bytes
+    tiers = capacity_tiers.tiers(setting, prefix, fits) if runs else ()
+    host = capacity_host.asks(setting, tiers, prefix)
+    remedies = () if runs else capacity_start.remedies(setting)
     return Capacity(
         schema_version=SCHEMA_VERSION,
         model=setting.model.name,
@@ -44,6 +48,7 @@ def _answer(setting: CapacitySetting) -> Capacity:
         tp=setting.tp,
         pp=options.pp,
         dp=options.dp,
+        idle_gpus=setting.idle_gpus,
         kv_dtype=setting.options.kv_dtype,
         kv_stored=setting.kv,
         weights=setting.weights,
@@ -53,21 +58,43 @@ def _answer(setting: CapacitySetting) -> Capacity:
         hbm=hbm,
         kv_bytes_per_token=plan.token_bytes,
         plan_modelled=plan.modelled,
-        segments=tuple(_segment(each, setting.prefix) for each in plan.segments),
+        segments=_segments(setting, plan),
         prefix=prefix,
         fits=fits,
+        remedies=remedies,
         tiers=tiers,
         host=host,
-        instead=_instead(setting, plan, hbm.pool_bytes),
-        warnings=warnings(setting, hbm, plan, fits, tiers, host),
+        instead=_instead(setting, plan, hbm.pool_bytes) if runs else (),
+        warnings=warnings(setting, plan, hbm, (fits, tiers, host), remedies),
         assumptions=assumptions(setting),
     )
 
 
-def _segment(segment: Segment, tokens: int) -> SegmentSize:
+def _segments(setting: CapacitySetting, plan: Plan) -> tuple[SegmentSize, ...]:
+    """With the layers that draft, and those whose index keys share a block with others, told apart."""
+    drafting = rules.stage(
+        rules.drafting(setting.model) if setting.options.draft else setting.model, setting.options.pp
+    )
+    kinds = {each.kind for each in plan.segments}
+    growing = next((each.kind for each in plan.segments if not each.constant), "")
+    drafts: Counter[str] = Counter()
+    for group in drafting.groups[len(setting.model.groups) :]:
+        if not isinstance(group, Indexer):
+            drafts[group.kind if group.kind in kinds else growing] += group.layers
+    apart = "indexer" in kinds
+    index = 0 if apart else sum(group.layers for group in drafting.groups if isinstance(group, Indexer))
+    return tuple(
+        _segment(each, setting.prefix, drafts.pop(each.kind, 0), index if each.kind == growing else 0)
+        for each in plan.segments
+    )
+
+
+def _segment(segment: Segment, tokens: int, drafts: int, index: int) -> SegmentSize:
     return SegmentSize(
         kind=segment.kind,
         layers=segment.layers,
+        draft_layers=drafts,
+        index_layers=index,
         padding_layers=segment.padding_layers,
         tables=segment.tables,
         block_tokens=segment.block_tokens,
@@ -86,5 +113,5 @@ def _instead(setting: CapacitySetting, plan: Plan, pool_bytes: float) -> tuple[I
         return ()
     smaller = setting.plan(stored)
     length = setting.prefix
-    gain = smaller.sequences(pool_bytes, length) / plan.sequences(pool_bytes, length) if pool_bytes else 1.0
+    gain = smaller.sequences(pool_bytes, length) / (plan.sequences(pool_bytes, length) or 1.0)
     return (Instead(SMALLER, stored, capacity_memory.fits(setting, smaller, pool_bytes), gain),)

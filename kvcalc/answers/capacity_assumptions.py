@@ -7,6 +7,9 @@ from kvcalc import units
 from kvcalc.answers.capacity_memory import utilization
 from kvcalc.answers.capacity_setting import CapacitySetting
 from kvcalc.answers.margin_result import Assumption
+from kvcalc.physics.engines import rules
+from kvcalc.physics.engines.lmcache import CHUNK
+from kvcalc.profiles.model import Chunked, Compressed, Full, Latent, Recurrent, Sliding
 from kvcalc.profiles.sources import Source, given
 
 CHECKED = date(2026, 11, 29)
@@ -37,6 +40,7 @@ def assumptions(setting: CapacitySetting) -> tuple[Assumption, ...]:
         *_weights(setting),
         *_budget(setting),
         _plan(setting),
+        *_draft(setting),
         _lengths(setting),
         *_tiers(setting),
         _store(setting),
@@ -47,7 +51,8 @@ def assumptions(setting: CapacitySetting) -> tuple[Assumption, ...]:
 def _device(setting: CapacitySetting) -> Iterator[Assumption]:
     gpu, share = setting.machine.accelerator, setting.options.memory_utilization
     figure = gpu.device_memory or gpu.memory
-    said = "as the device reports it" if gpu.device_memory else "as it is sold: the device reports less"
+    sold = "as it is sold, a lower bound: devices known here report 0 to 7 % more"
+    said = "as the device reports it" if gpu.device_memory else sold
     yield Assumption(f"{gpu.title}: {units.both(figure.value)}, {said}", (figure.source,))
     sources = (given(f"--memory-utilization {share:g}"),) if share is not None else ()
     if setting.budget and setting.budget.utilization and share is None:
@@ -100,6 +105,22 @@ def _plan(setting: CapacitySetting) -> Assumption:
     return Assumption(text, (*sources, setting.model.source))
 
 
+def _draft(setting: CapacitySetting) -> Iterator[Assumption]:
+    count, model = setting.options.draft, setting.model
+    if not count:
+        return
+    if model.mtp:
+        layers = units.counted(sum(each.layers for each in model.mtp if each.kind != "indexer"), "draft layer")
+        yield Assumption(f"{units.counted(count, 'draft token')} by the model's own {layers}", (model.source,))
+    elif not _has(setting, Full, Latent):
+        yield Assumption(f"{units.counted(count, 'draft token')} widen the states; no draft layer is known or supposed")
+    else:
+        yield Assumption(
+            f"{units.counted(count, 'draft token')}: {model.name} has no draft layers, so one more layer of its full "
+            "attention is supposed, as EAGLE's draft has; the draft's weights are not counted"
+        )
+
+
 def _lengths(setting: CapacitySetting) -> Assumption:
     length = units.count(setting.max_model_len)
     own = "--max-model-len" if setting.options.max_model_len else "the model's context"
@@ -126,10 +147,34 @@ def _tiers(setting: CapacitySetting) -> Iterator[Assumption]:
 
 def _store(setting: CapacitySetting) -> Assumption:
     kept = "once" if setting.replicas == "once" else "once for each rank that holds it"
-    text = f"What ranks hold alike is stored {kept}"
-    if setting.options.engine != "ideal":
-        text += "; of windows and states a prefix takes the last one, up to all of them: engines and connectors differ"
-    return Assumption(text)
+    return Assumption(f"What ranks hold alike is stored {kept}{_windows(setting)}{_states(setting)}")
+
+
+def _windows(setting: CapacitySetting) -> str:
+    if setting.options.engine == "ideal" or not _has(setting, Sliding, Chunked):
+        return ""
+    return "; of windows a prefix takes the last one, up to all of them: engines and connectors differ"
+
+
+def _states(setting: CapacitySetting) -> str:
+    """How often an engine keeps a state of a prefix below HBM."""
+    if setting.options.engine == "ideal" or not _has(setting, Recurrent, Compressed):
+        return ""
+    chunks = rules.chunks(setting.plan(pp=1))
+    if not chunks.states:
+        return (
+            f"; how often {setting.options.engine} keeps a state of a prefix below HBM is not known here: the least is "
+            "counted, one state a prefix"
+        )
+    lmcache = f" (LMCache's {CHUNK} rounded up to vLLM's block)" if setting.options.engine == "lmcache" else ""
+    return (
+        f"; of states a prefix takes one, up to one for every {units.count(chunks.tokens)} tokens{lmcache}: "
+        "engines and connectors differ"
+    )
+
+
+def _has(setting: CapacitySetting, *kinds: type) -> bool:
+    return any(isinstance(group, kinds) for group in setting.model.groups)
 
 
 def _host(setting: CapacitySetting) -> Iterator[Assumption]:

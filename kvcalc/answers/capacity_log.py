@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 
+from kvcalc import units
 from kvcalc.answers import log_pool, log_predict, log_reasons
 from kvcalc.answers.capacity_assumptions import PAGES, POOLS
-from kvcalc.answers.log_result import SCHEMA_VERSION, Comparison, LogAnswer, Reason
-from kvcalc.answers.log_setting import Seen, plain_bytes, settle
+from kvcalc.answers.log_result import SCHEMA_VERSION, Comparison, HostPool, LogAnswer
+from kvcalc.answers.log_setting import NOTHING, Seen, Setup, plain_bytes, settle
 from kvcalc.answers.margin_result import Assumption
 from kvcalc.observe.observation import Observation
+from kvcalc.physics import allocation
+from kvcalc.physics.engines import lmcache
 from kvcalc.profiles import catalog
 from kvcalc.profiles.model import Model
 from kvcalc.profiles.sources import Source
@@ -19,18 +22,20 @@ def compare(
     tp: int | None = None,
     pp: int | None = None,
     kv_dtype: str | None = None,
+    setup: Setup = NOTHING,
 ) -> LogAnswer:
     """Set the printed figures of a log beside the predicted ones, and name the likely reason where they differ.
 
     Without a model the one that the log names is looked up; if there is none, the log is explained by itself. Options
     win over what the log says. Raises UserError for an unknown model, split or format.
     """
-    seen = settle(log, catalog.model(model) if isinstance(model, str) else model, tp, pp, kv_dtype)
+    seen = settle(log, catalog.model(model) if isinstance(model, str) else model, tp, pp, kv_dtype, setup)
+    log = seen.log
     figures, variant = log_predict.comparisons(seen)
     found = (*figures, *log_pool.comparison(seen))
     printed = bytes_per_token(log)
     rule = _rule_bytes(figures, printed)
-    why = log_reasons.reasons(seen, printed, rule, found, variant)
+    why, gap = log_reasons.reasons(seen, printed, rule, found, variant)
     return LogAnswer(
         schema_version=SCHEMA_VERSION,
         engine=log.engine,
@@ -47,9 +52,12 @@ def compare(
         plain_bytes_per_token=plain_bytes(seen),
         comparisons=found,
         reasons=why,
-        findings=log.findings,
+        gap=gap,
+        contradictions=seen.contradictions,
+        host=_host(log),
+        findings=(*log.findings, *(finding for each in log.beside for finding in each.findings)),
         notes=log.notes,
-        warnings=(*_unexplained(why, figures), *_warnings(seen)),
+        warnings=_warnings(seen),
         assumptions=_assumptions(seen),
     )
 
@@ -81,12 +89,11 @@ def _rule_bytes(found: tuple[Comparison, ...], printed: float | None) -> float |
     return printed * first.ratio if first.unit == "tokens" else printed / first.ratio
 
 
-def _unexplained(why: tuple[Reason, ...], found: tuple[Comparison, ...]) -> Iterator[str]:
-    """What is left where the reason is one that the prediction has taken into account."""
-    if why and all(reason.predicted for reason in why):
-        off = [each.figure for each in found if each.differs]
-        if off:
-            yield f"{', '.join(off)}: off by more than 1 % from the rule too; check model, degrees, KV format and draft"
+def _host(log: Observation) -> HostPool | None:
+    """SGLang pins what it allocates, which PyTorch rounds up to a power of two (pull request 36562)."""
+    if log.engine != "sglang" or not log.host_pool_bytes:
+        return None
+    return HostPool(log.host_asked_bytes, log.host_pool_bytes, allocation.pinned(log.host_pool_bytes))
 
 
 def _warnings(seen: Seen) -> tuple[str, ...]:
@@ -98,6 +105,13 @@ def _warnings(seen: Seen) -> tuple[str, ...]:
         said.append(f"{log.model!r} is taken for {seen.model.name!r} by its name: give --model if it has other layers")
     if seen.model is not None and seen.kv is None:
         said.append("the KV format is not stated; give it with --kv-dtype")
+    if seen.length_by == "model" and log.kv_tokens_meaning != "blocks":
+        length = units.count(log.max_model_len or 0)
+        said.append(
+            f"no longest length is stated: {length} tokens, the model's context, are supposed; or give --max-model-len"
+        )
+    if (why := log_pool.unchecked(seen)) is not None:
+        said.append(why)
     if log.tp is None and seen.tp == 1 and log.engine != "llamacpp":
         said.append("the tensor-parallel degree is not stated: 1 is supposed, or give --tp")
     return tuple(said)
@@ -108,4 +122,19 @@ def _assumptions(seen: Seen) -> tuple[Assumption, ...]:
     if seen.model is None:
         return ()
     sources = (*rules.get(seen.log.engine, ()), seen.model.source)
-    return (Assumption(f"Blocks and pools by the rule of {seen.log.engine}, KV in {seen.kv or 'bf16'}", sources),)
+    return (
+        Assumption(f"Blocks and pools by the rule of {seen.log.engine}, KV in {seen.kv or 'bf16'}", sources),
+        *_chunks(seen),
+    )
+
+
+def _chunks(seen: Seen) -> Iterator[Assumption]:
+    """LMCache's chunk, where no line states it and it matters."""
+    assert seen.model is not None
+    for each in (seen.log, *seen.log.beside):
+        found = log_predict.store_chunks(seen, each)
+        if each.traffic and not each.block_tokens and found.states:
+            yield Assumption(
+                f"LMCache's chunk is not stated: {units.count(found.tokens)} tokens are supposed, its default of "
+                f"{lmcache.CHUNK} rounded up to vLLM's block, and a state with each"
+            )

@@ -17,12 +17,15 @@ def budget(setting: CapacitySetting) -> HbmBudget:
 def _stage(setting: CapacitySetting, last: bool) -> HbmBudget:
     known, options = setting.budget, setting.options
     memory = _memory(setting, last)
-    pool = memory.pool(known.share if known else "of-device")
+    share = known.share if known else "of-device"
+    pool = memory.pool(share)
     return HbmBudget(
         device_bytes=memory.device,
         reserved_bytes=memory.reserved,
         utilization=memory.utilization,
-        requested_bytes=memory.utilization * memory.device,
+        share=share,
+        withheld_bytes=memory.withheld(share),
+        free_bytes=memory.free(share) if share == "of-free" else None,
         weights_bytes=memory.weights,
         weights_given=options.weights_bytes is not None,
         activation_bytes=memory.activation,
@@ -56,14 +59,15 @@ def device_bytes(setting: CapacitySetting) -> float:
 
 
 def utilization(setting: CapacitySetting) -> float:
-    """The option, else the engine's default. Raises UserError where there is none."""
+    """The option, else the engine's default. Raises UserError where there is none (SGLang)."""
     if setting.options.memory_utilization is not None:
         return setting.options.memory_utilization
     if setting.budget is None:
         return 1.0
     if setting.budget.utilization is None:
         raise UserError(
-            f"the default share of {setting.options.engine} depends on the GPU; add --memory-utilization, such as 0.85"
+            "SGLang works out its default --mem-fraction-static from the GPU and the degrees, by a rule that is not "
+            "known here; add --memory-utilization, such as 0.85, or what 'mem_fraction_static' in its log says"
         )
     return setting.budget.utilization.value
 
@@ -82,9 +86,11 @@ def fits(setting: CapacitySetting, plan: Plan, pool_bytes: float) -> Fits:
     """What a pool of one rank holds; a sequence takes its part of every rank's pool alike."""
     length = setting.max_model_len
     requests = plan.sequences(pool_bytes, length, running=True)
+    prefixes = int(plan.sequences(pool_bytes, setting.prefix))
     return Fits(
         tokens=int(requests * length),
         requests=requests,
         longest=plan.longest(pool_bytes, length),
-        prefixes=int(plan.sequences(pool_bytes, setting.prefix)),
+        prefixes=prefixes,
+        prefix_tokens=prefixes * setting.prefix,
     )

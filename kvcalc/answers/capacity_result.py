@@ -9,12 +9,18 @@ SCHEMA_VERSION = 1
 
 @frozen
 class HbmBudget:
-    """Where the memory of one GPU goes; of a pipeline, on the stage with the smallest pool."""
+    """Where the memory of one GPU goes; of a pipeline, on the stage with the smallest pool.
+
+    device - reserved - withheld - weights - non_torch - activation = pool - short; activations are left out of that
+    where `share` says that they live beside the pools.
+    """
 
     device_bytes: float
     reserved_bytes: float  # by --reserve
     utilization: float
-    requested_bytes: float  # what the engine may take; the device's rest stays free for graphs and others
+    share: str  # what the utilization is a fraction of
+    withheld_bytes: float  # what it leaves: of the device, or of what is free before the pool
+    free_bytes: float | None  # what it is a fraction of, where that is what is free
     weights_bytes: float
     weights_given: bool
     activation_bytes: float
@@ -32,6 +38,8 @@ class SegmentSize:
 
     kind: str
     layers: int
+    draft_layers: int  # of those, layers that draft
+    index_layers: int  # whose index keys lie in the same blocks
     padding_layers: int
     tables: int
     block_tokens: int  # 0: constant, whatever the length
@@ -46,21 +54,24 @@ class Fits:
     tokens: int  # of sequences as long as the model's limit
     requests: float  # running, of that length
     longest: int  # tokens of the longest request that fits
-    prefixes: int
+    prefixes: int  # at rest
+    prefix_tokens: int  # of those
 
 
 @frozen
 class TierSize:
-    """What a place below HBM holds, for one replica."""
+    """What a place below HBM holds, for one replica; low with the most that an engine may store of a prefix."""
 
     tier: str
     medium: str
     capacity_bytes: float | None  # None: not known
     shared: bool  # by all replicas
-    prefixes: int | None  # with the most that an engine may store of each
-    prefixes_most: int | None  # with the least
-    tokens: int | None  # of prefixes of that length
-    adds_prefixes: int | None  # beyond the tiers above, which it holds too; 0: it adds nothing
+    prefixes_low: int | None
+    prefixes_high: int | None
+    tokens_low: int | None  # of those prefixes
+    tokens_high: int | None
+    adds_prefixes_low: int | None  # beyond the tiers above, which it holds too; 0: it adds nothing
+    adds_prefixes_high: int | None
 
 
 @frozen
@@ -68,10 +79,13 @@ class HostAsk:
     """What an engine's option has to say for it to use the host's memory."""
 
     option: str
-    asked: str
+    asked: str  # as it is written
+    unit: str  # of that
     asked_bytes: float  # as the engine reads it, all ranks together
     used_bytes: float  # as it allocates, all ranks together
     whole_takes_bytes: float  # as it would allocate if all of the host's memory were asked for
+    prefixes_low: int  # in what is used
+    prefixes_high: int
     meaning: str
 
 
@@ -82,12 +96,15 @@ class Instead:
     kv_dtype: str
     kv_stored: str
     fits: Fits
-    gain: float  # prefixes, or what part of one, against the format asked for
+    gain: float  # times as many prefixes (or parts of one) as in the format asked for
 
 
 @frozen
 class Capacity:
-    """The whole answer. Sizes in bytes; pools are those of one rank, counts those of one replica."""
+    """The whole answer. Sizes in bytes; pools are those of one rank, counts those of one replica.
+
+    Where the weights don't fit, nothing runs: there are no tiers, no host options and no other format.
+    """
 
     schema_version: int
     model: str
@@ -100,6 +117,7 @@ class Capacity:
     tp: int
     pp: int
     dp: int
+    idle_gpus: int  # of the node
     kv_dtype: str
     kv_stored: str
     weights: str
@@ -112,6 +130,7 @@ class Capacity:
     segments: tuple[SegmentSize, ...]
     prefix: Account
     fits: Fits
+    remedies: tuple[str, ...]  # what would make the weights fit, where they don't
     tiers: tuple[TierSize, ...]
     host: tuple[HostAsk, ...]
     instead: tuple[Instead, ...]

@@ -61,6 +61,11 @@ class CapacitySetting:
         other = self.machine.accelerator.name != FITTED or self.budget.engine != "vllm"
         return other or self.other_version
 
+    @property
+    def idle_gpus(self) -> int:
+        """GPUs of the node that none of the replicas runs on."""
+        return self.machine.node.gpus - self.tp * self.options.pp * self.options.dp
+
     def plan(self, kv_format: str | None = None, pp: int | None = None) -> Plan:
         """The engine's plan of one rank's pool; `pp` 1 is that of the whole model."""
         run = rules.Run(self.tp, pp or self.options.pp, self.batch.tokens, self.options.draft)
@@ -107,7 +112,11 @@ def _batch(known: Budget | None, machine: Machine, options: CapacityOptions) -> 
 
 def _prefix(options: CapacityOptions, length: int) -> int:
     if options.prefix is not None and options.prefix > length:
-        raise UserError(f"--prefix: {options.prefix} tokens are more than the longest request has, {length}")
+        longest = f"--max-model-len {length}" if options.max_model_len else f"the model's context of {length}"
+        raise UserError(
+            f"--prefix: {options.prefix} tokens are more than the longest request has, {longest}; "
+            "give a smaller --prefix or a larger --max-model-len"
+        )
     return options.prefix or min(PREFIX, length)
 
 
@@ -141,4 +150,6 @@ def _added(word: str, machine: Machine) -> Tier:
         return catalog.tier(word)
     except UserError:
         names = ", ".join(tier.name for tier in machine.tiers)
-        raise UserError(f"--tier: no tier {shown(word)}; {machine.name!r} has {names}") from None
+        raise UserError(
+            f"--tier: no tier {shown(word)}; {machine.name!r} has {names}; 'kvcalc hardware list' has all tiers"
+        ) from None

@@ -3,44 +3,49 @@
 from collections.abc import Iterator
 
 from kvcalc import units
+from kvcalc.answers.capacity_host import ONE_CALL, REGISTER_LIMIT
+from kvcalc.answers.capacity_options import PREFIX
 from kvcalc.answers.capacity_result import Fits, HbmBudget, HostAsk, TierSize
 from kvcalc.answers.capacity_setting import FITTED, CapacitySetting
 from kvcalc.physics.engines.plan import Plan
 
-ONE_CALL = ((0, 26), (0, 27))  # releases that register the region at once; pull request 51081 came after 0.26
-REGISTER_LIMIT = 549_755_813_888  # bytes; one cudaHostRegister of so much fails (vLLM issue 51080)
-
 
 def warnings(
     setting: CapacitySetting,
-    hbm: HbmBudget,
     plan: Plan,
-    fits: Fits,
-    tiers: tuple[TierSize, ...],
-    host: tuple[HostAsk, ...],
+    hbm: HbmBudget,
+    found: tuple[Fits, tuple[TierSize, ...], tuple[HostAsk, ...]],
+    remedies: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """In the order in which a plan fails by them."""
+    """In the order in which a plan fails by them; `found` is what fits in HBM and below, and what to ask for."""
+    fits, tiers, host = found
+    below = (*_tiers(setting, tiers), *_pinned(setting, tiers, host)) if tiers else ()
     return (
-        *_hbm(setting, hbm, fits),
+        *(_short(setting, hbm, remedies) if hbm.short_bytes else _hbm(setting, fits)),
+        *_asked(setting),
         *plan.notes,
         *_graphs(setting, hbm),
         *_version(setting),
-        *_tiers(setting, tiers),
-        *_pinned(setting, tiers, host),
+        *below,
     )
 
 
-def _hbm(setting: CapacitySetting, hbm: HbmBudget, fits: Fits) -> Iterator[str]:
+def _short(setting: CapacitySetting, hbm: HbmBudget, remedies: tuple[str, ...]) -> Iterator[str]:
+    lacking = units.both(hbm.short_bytes)
+    by = "--reserve" if remedies and "--reserve" in remedies[0] else f"{setting.weights} weights"
+    by = "the weights" if setting.options.weights_bytes is not None and by != "--reserve" else by
+    yield f"nothing is left for KV cache beside {by}: {lacking} are lacking on each GPU, and the engine does not start"
+    yield from remedies
+
+
+def _hbm(setting: CapacitySetting, fits: Fits) -> Iterator[str]:
     length = units.count(setting.max_model_len)
-    if hbm.short_bytes:
-        lacking = units.both(hbm.short_bytes)
-        yield f"nothing is left for KV cache: {lacking} are lacking on each GPU; use more GPUs or smaller weights"
-    elif fits.requests < 1:
+    if fits.requests < 1:
         yield (
             f"not one request of {length} tokens fits in HBM; the longest has {units.count(fits.longest)}: "
             "engines refuse to start with that --max-model-len"
         )
-    if not hbm.short_bytes and setting.prefix > fits.longest:
+    if setting.prefix > fits.longest:
         yield f"the prefix of {units.count(setting.prefix)} tokens does not fit in HBM beside what runs"
     step = setting.batch.tokens
     if fits.requests >= 1 and fits.tokens < step:
@@ -48,8 +53,27 @@ def _hbm(setting: CapacitySetting, hbm: HbmBudget, fits: Fits) -> Iterator[str]:
         yield f"a step computes up to {units.count(step)} tokens and the pool holds {held}: not one full batch fits"
 
 
+def _asked(setting: CapacitySetting) -> Iterator[str]:
+    """Defaults that are not what one would take them for."""
+    options, gpus = setting.options, setting.machine.node.gpus
+    if options.prefix is None and setting.prefix < PREFIX:
+        yield (
+            f"prefixes are of {units.count(setting.prefix)} tokens, the longest request, not of the usual "
+            f"{units.count(PREFIX)}"
+        )
+    if setting.idle_gpus:
+        replica = setting.tp * options.pp
+        more = gpus // replica
+        all_of = "all" if gpus % replica == 0 else "more"
+        hint = f"; --dp {more} would use {all_of}" if more > options.dp else ""
+        yield (
+            f"{setting.idle_gpus} of {gpus} GPUs are idle, and what runs on the rest has the whole node's host "
+            f"memory{hint}"
+        )
+
+
 def _graphs(setting: CapacitySetting, hbm: HbmBudget) -> Iterator[str]:
-    left = hbm.device_bytes - hbm.requested_bytes - hbm.reserved_bytes
+    left = hbm.withheld_bytes
     beside = hbm.graphs_bytes
     if setting.budget and setting.budget.share == "of-device-with-activations-beside":
         beside += hbm.activation_bytes
@@ -77,15 +101,21 @@ def _version(setting: CapacitySetting) -> Iterator[str]:
 
 def _tiers(setting: CapacitySetting, tiers: tuple[TierSize, ...]) -> Iterator[str]:
     for tier in tiers:
-        if tier.capacity_bytes is None:
+        if tier.adds_prefixes_high is None or tier.adds_prefixes_low:
             continue
-        if tier.adds_prefixes == 0 and tier.prefixes == 0:
+        if not tier.prefixes_high:
             yield f"{tier.tier}: holds not one prefix of {units.count(setting.prefix)} tokens"
-        elif tier.adds_prefixes == 0:
-            yield (
-                f"{tier.tier}: its {units.count(tier.prefixes or 0)} prefixes are no more than a tier above it holds: "
-                "where a tier also keeps what is above it, this one adds nothing"
-            )
+            continue
+        held = units.counted(
+            tier.prefixes_high if not tier.adds_prefixes_high else tier.prefixes_low or 0, "prefix", "prefixes"
+        )
+        sure = "this one adds nothing"
+        if tier.adds_prefixes_high:
+            sure = "this one adds nothing, unless the engine stores windows and states in the least form"
+        yield (
+            f"{tier.tier}: its {held} are no more than a tier above it holds: "
+            f"where a tier also keeps what is above it, {sure}"
+        )
     unknown = [tier.tier for tier in tiers if tier.capacity_bytes is None]
     if unknown:
         yield f"size not known of {', '.join(unknown)}: give it with --tier NAME=SIZE"
@@ -97,8 +127,8 @@ def _pinned(setting: CapacitySetting, tiers: tuple[TierSize, ...], host: tuple[H
         return
     if setting.options.engine == "vllm" and dram >= REGISTER_LIMIT and setting.release in (None, *ONE_CALL):
         yield (
-            "pinning 512 GiB or more in one cudaHostRegister call fails (vLLM issue 51080): ask for less, "
-            "or use a version that registers in parts (pull request 51081, after 0.26)"
+            "vLLM 0.26 and 0.27 pin host memory in one cudaHostRegister call, which fails from 512 GiB on (issue "
+            "51080): ask them for less, or use a version that registers in parts (pull request 51081, after 0.26)"
         )
     if any(ask.whole_takes_bytes > dram for ask in host):
         (worst, *_) = sorted(host, key=lambda ask: -ask.whole_takes_bytes)

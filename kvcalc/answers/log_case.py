@@ -1,7 +1,7 @@
 """What tells one reason from another in a log: small questions, each of one reason."""
 
 from kvcalc import units
-from kvcalc.answers import log_pool
+from kvcalc.answers import log_pool, log_variants
 from kvcalc.answers.log_result import Comparison
 from kvcalc.answers.log_setting import Seen, expanded_bytes
 from kvcalc.answers.log_variants import Variant
@@ -132,13 +132,21 @@ def shared_pool(case: Case) -> bool:
 
 
 def padding(case: Case) -> bool:
-    """Windowed layers whose block tables are filled up."""
-    return case.has(Sliding, Chunked) and case.seen.log.engine != "sglang"
+    """Windowed layers whose block tables vLLM fills up."""
+    if case.seen.model is None or case.seen.log.engine not in ("vllm", "dynamo") or not case.has(Sliding, Chunked):
+        return False
+    plan = log_variants.plan(case.seen, case.seen.model, case.variant or log_variants.Variant())
+    return any(segment.padding_layers for segment in plan.segments)
+
+
+def windows_in_tokens(case: Case) -> bool:
+    """Windowed layers stop growing, and vLLM's tokens are concurrency x the longest length."""
+    return case.has(Sliding, Chunked) and case.seen.log.kv_tokens_meaning == "concurrency"
 
 
 def two_pools(case: Case) -> bool:
     """Windowed layers in a pool of their own."""
-    return case.has(Sliding, Chunked)
+    return case.has(Sliding, Chunked) and case.seen.log.engine in ("sglang", "trtllm")
 
 
 def stage(case: Case) -> bool:

@@ -4,17 +4,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kvcalc import units
+from kvcalc.answers import log_sglang
 from kvcalc.answers.log_result import Comparison, Unit
 from kvcalc.answers.log_setting import Seen
 from kvcalc.answers.log_variants import Variant, plan, variants
 from kvcalc.observe.observation import Observation
 from kvcalc.physics import formats, kv
-from kvcalc.physics.engines import store, vllm
+from kvcalc.physics.engines import rules, store, vllm
 from kvcalc.physics.engines.plan import Plan
 from kvcalc.profiles import catalog
-from kvcalc.profiles.model import Model
+from kvcalc.profiles.model import Model, Recurrent
 
 CLOSE = 0.003
+SNAPSHOTS = 0.02  # beyond 1 %: a state with each chunk is a reading that fits published cases to 3 %
 ROUNDING = units.size("0.005 GiB")  # engines print sizes with two decimals
 
 
@@ -51,13 +53,16 @@ def pool_bytes(log: Observation) -> float | None:
 def _compare(log: Observation, of: tuple[Seen, Variant] | None, found: Plan | None) -> Iterator[Comparison]:
     pool = pool_bytes(log)
     printed_pool = ROUNDING / pool if pool else 0.0
-    if log.kv_tokens is not None:
+    apart = tuple(_pools(log, of[0])) if of else ()
+    if apart:
+        yield from apart
+    elif log.kv_tokens is not None:
         tokens = _tokens(log, of, found, pool) if pool and found and of else None
         yield _row("tokens in the pool", "tokens", log.kv_tokens, tokens, printed_pool)
     elif log.blocks is not None and pool and found and found.block_bytes:
         yield _row("blocks", "tokens", log.blocks, pool // found.block_bytes, printed_pool)
     if log.max_concurrency and log.max_model_len:
-        requests = found.sequences(pool, log.max_model_len, running=True) if pool and found else None
+        requests = found.sequences(pool, log.max_model_len, running=True) if pool and found else _block_requests(log)
         slack = printed_pool + 0.005 / log.max_concurrency
         yield _row("requests of the longest length", "requests", log.max_concurrency, requests, slack)
     if log.needed_bytes and log.max_model_len:
@@ -68,6 +73,30 @@ def _compare(log: Observation, of: tuple[Seen, Variant] | None, found: Plan | No
         yield _row("longest request that fits", "tokens", log.fitting_tokens, longest, printed_pool)
     if of is not None:
         yield from _traffic(log, of[0])
+
+
+def _block_requests(log: Observation) -> float | None:
+    """Of V0, which prints blocks and no tokens: every layer has all blocks, whatever the model."""
+    if log.engine != "vllm" or log.kv_tokens is not None or not log.blocks or not log.max_model_len:
+        return None
+    return log.blocks * (log.block_tokens or vllm.BLOCK) / log.max_model_len
+
+
+def _pools(log: Observation, seen: Seen) -> Iterator[Comparison]:
+    """SGLang's pools of full and of windowed layers, each by its own bytes, and what they come to together."""
+    known = log_sglang.widths(seen.model, seen.kv or "bf16", seen.tp) if seen.model and log.engine == "sglang" else None
+    pools = [pool for pool in log.pools if pool.kind in ("full", "window") and pool.bytes and pool.tokens]
+    if known is None or not any(pool.kind == "window" for pool in pools):
+        return
+    for pool in pools:
+        size, tokens, token = pool.bytes or 0.0, pool.tokens or 0, known.of(pool.kind)
+        name = "windowed" if pool.kind == "window" else "full"
+        predicted = size / token if token else None
+        yield _row(f"tokens in the pool of {name} layers", "tokens", tokens, predicted, 2 * ROUNDING / size)
+    if len(pools) > 1 and log.available_kv_bytes:
+        whole = sum((pool.tokens or 0) * known.of(pool.kind) for pool in pools)
+        slack = 2 * len(pools) * ROUNDING / log.available_kv_bytes
+        yield _row("bytes of both pools", "bytes", log.available_kv_bytes, whole, slack)
 
 
 def _row(figure: str, unit: Unit, printed: float, predicted: float | None, slack: float = 0.0) -> Comparison:
@@ -137,16 +166,28 @@ def _traffic(log: Observation, seen: Seen) -> Iterator[Comparison]:
                 printed = moved.bytes / moved.tokens
                 size = min(_stored(seen, each, tokens), key=lambda one: abs(printed - one))
                 figure = f"bytes of a token, {moved.source} to {moved.target}"
-                yield _row(figure, "bytes", printed, size)
+                hybrid = any(isinstance(group, Recurrent) for group in seen.model.groups)
+                yield _row(figure, "bytes", printed, size, SNAPSHOTS if hybrid else 0.0)
         if each.traffic.bytes_per_hit_token:
             size = kv.marginal(seen.model, 10_000_000, seen.kv or "bf16")
             yield _row("bytes of a token that was hit", "bytes", each.traffic.bytes_per_hit_token, size)
 
 
+def store_chunks(seen: Seen, log: Observation) -> store.Chunks:
+    """LMCache's, as its log has them, else its default in whole blocks of vLLM's."""
+    assert seen.model is not None
+    hybrid = any(isinstance(group, Recurrent) for group in seen.model.groups)
+    if log.block_tokens:
+        return store.Chunks(log.block_tokens, states=True)
+    if log.engine != "lmcache" or not hybrid:
+        return store.Chunks(1, states=False)
+    return rules.chunks(rules.plan("lmcache", seen.model, seen.kv or "bf16", rules.Run(seen.tp)))
+
+
 def _stored(seen: Seen, log: Observation, tokens: int) -> tuple[float, ...]:
     """Bytes of a token in whole chunks: of all ranks, or of one where a log holds the lines of one worker."""
     assert seen.model is not None
-    chunk = log.block_tokens or 1
-    chunks = -(-tokens // chunk)
-    size = store.whole(seen.model, tokens, seen.kv or "bf16", seen.tp, "once", chunk) / (chunks * chunk)
+    chunks = store_chunks(seen, log)
+    whole = max(-(-tokens // chunks.tokens), 1) * chunks.tokens
+    size = store.whole(seen.model, tokens, seen.kv or "bf16", seen.tp, "once", chunks) / whole
     return (size, size / seen.tp)

@@ -112,6 +112,13 @@ RULES = (
         predicted=True,
     ),
     Named(
+        "print_definition_new_hybrid",
+        log_case.windows_in_tokens,
+        "windowed layers stop growing, and the token line is concurrency x the longest length: the same pool prints "
+        "other tokens at another --max-model-len",
+        predicted=True,
+    ),
+    Named(
         "window_separate_pool",
         log_case.two_pools,
         "windowed layers have a pool of their own, smaller than that of full layers",
@@ -157,8 +164,11 @@ UNKNOWN = Reason("not_known", "none of the known reasons fits: check model, degr
 
 def reasons(
     seen: Seen, printed: float | None, rule: float | None, found: tuple[Comparison, ...], variant: Variant | None
-) -> tuple[Reason, ...]:
-    """The first rule that fits, and a draft's part beside it; nothing where the plain formula is met."""
+) -> tuple[tuple[Reason, ...], Reason | None]:
+    """Why the plain formula is not met, and what is left where the prediction has that in it and is not met either.
+
+    The first rule that fits, and a draft's part beside it; nothing where the plain formula is met.
+    """
     plain = plain_bytes(seen)
     if plain is not None and seen.log.needed_bytes is not None:
         plain *= seen.pp  # the check before the start counts the layers of all stages
@@ -166,9 +176,18 @@ def reasons(
     weighed = printed is not None and plain is not None
     alone = not weighed and all(each.ratio is None for each in found)
     fitting = next((each for each in RULES if each.rule(case)), None)
+    off = any(each.differs for each in found)
     if not case.differs and not alone and not log_case.old_print(case):
-        return ()
+        return (), None
     if fitting is None:
-        return (UNKNOWN,) if any(each.differs for each in found) else ()
+        return ((UNKNOWN,), None) if off else ((), None)
     chosen = Reason(fitting.code, fitting.text, fitting.predicted)
-    return (chosen, DRAFT) if fitting.code.startswith("hybrid_state") and log_case.drafts(case) else (chosen,)
+    gap = _gap(case) if off and fitting.predicted else None
+    drafts = fitting.code.startswith("hybrid_state") and log_case.drafts(case)
+    return ((chosen, DRAFT) if drafts else (chosen,)), gap
+
+
+def _gap(case: log_case.Case) -> Reason:
+    """A reason that no prediction has in it, else that none is known."""
+    other = next((each for each in RULES if not each.predicted and each.rule(case)), None)
+    return Reason(other.code, other.text, False) if other else UNKNOWN

@@ -37,6 +37,15 @@ class Reason:
 
 
 @frozen
+class HostPool:
+    """The host's pool of one rank."""
+
+    asked_bytes: float | None  # by the option
+    allocated_bytes: float  # as the log states it
+    used_bytes: float  # pinned: a power of two
+
+
+@frozen
 class LogAnswer:
     """The whole answer. Bytes are of one rank."""
 
@@ -55,10 +64,18 @@ class LogAnswer:
     plain_bytes_per_token: float | None  # every layer, K and V, cut over all ranks
     comparisons: tuple[Comparison, ...]
     reasons: tuple[Reason, ...]
+    gap: Reason | None  # why a figure is off though the prediction has those reasons in it; then it is the headline
+    contradictions: tuple[str, ...]  # of options to the log
+    host: "HostPool | None"
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
     assumptions: tuple[Assumption, ...]
+
+    @property
+    def headline(self) -> Reason | None:
+        """The reason that comes first."""
+        return self.gap or (self.reasons[0] if self.reasons else None)
 
     @property
     def differs(self) -> bool:

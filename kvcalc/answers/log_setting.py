@@ -1,18 +1,39 @@
 """An engine's log with the model it is of, and the degrees and the format it ran with."""
 
-import re
+import math
+from dataclasses import replace
+from typing import Literal
 
-from kvcalc.errors import UserError, shown
+from kvcalc.answers import log_given, log_names, log_sglang
+from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
 from kvcalc.observe.observation import Observation
 from kvcalc.physics import formats, kv
-from kvcalc.profiles import catalog, places
+from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.model import Chunked, Cross, Full, Latent, LayerGroup, Model, Recurrent, Sliding
 
 KEYED = (Full, Sliding, Chunked, Cross, Latent)
-# Words of a name that tell nothing of the layers: formats and tuning.
-FORMATS = "fp8 fp4 nvfp4 mxfp4 int4 int8 bf16 fp16 awq gptq gguf autoround w8a8 w4a16 quantized dynamic static modelopt"
-ASIDE = frozenset(f"meta instruct it chat base hf thinking mtp {FORMATS}".split())
+
+
+@frozen
+class Setup:
+    """What a log may leave unsaid of its run, and whoever reads it may know."""
+
+    max_model_len: int | None = None
+    hardware: Machine | None = None
+    memory_utilization: float | None = None
+    weights_bytes: float | None = None  # on one GPU
+
+    def check(self) -> None:
+        """Refuse what no run can have had. Raises UserError."""
+        share, weights = self.memory_utilization, self.weights_bytes
+        if share is not None and not 0 < share <= 1:
+            raise UserError(f"--memory-utilization: {share:g} is not above 0 and at most 1; 0.9 is usual")
+        if weights is not None and not 0 < weights < math.inf:
+            raise UserError(f"--weights-gib: a size must be above zero, not {weights:g}")
+
+
+NOTHING = Setup()
 
 
 @frozen
@@ -25,6 +46,9 @@ class Seen:
     tp: int
     pp: int
     kv: str | None  # stored format, None without a model or where it is not known
+    setup: Setup = NOTHING
+    length_by: Literal["log", "option", "model"] | None = None  # whose longest length `log` has
+    contradictions: tuple[str, ...] = ()  # of options to the log
 
     @property
     def parallel(self) -> int:
@@ -32,43 +56,42 @@ class Seen:
         return self.tp * self.pp
 
 
-def settle(log: Observation, model: Model | None, tp: int | None, pp: int | None, kv_dtype: str | None) -> Seen:
+def settle(
+    log: Observation, model: Model | None, tp: int | None, pp: int | None, kv_dtype: str | None, setup: Setup = NOTHING
+) -> Seen:
     """Match the model by the log's name where none is given. Raises UserError for a split or format that can't be."""
+    setup.check()
+    said = log
     named_by = "option" if model else None
     if model is None and log.model:
-        model, exact = named(log.model)
+        model, exact = log_names.named(log.model)
         named_by = ("log" if exact else "likeness") if model else None
     degree = tp or log.tp or 1
     if model is not None:
         kv.check_split(model, degree)
-    return Seen(log, model, named_by, degree, pp or log.pp or 1, _format(log, model, kv_dtype))
+    kv_format = _format(log, model, kv_dtype)
+    log, length_by = _length(log, model, setup)
+    log = log_sglang.sorted_pools(log, model, kv_format, degree)
+    apart = log_given.contradictions(said, (model, tp, pp, kv_dtype), setup.max_model_len, setup.memory_utilization)
+    return Seen(log, model, named_by, degree, pp or log.pp or 1, kv_format, setup, length_by, apart)
 
 
-def named(name: str) -> tuple[Model | None, bool]:
-    """The profile of a model by the name in a log, and whether that is the very name of its repository."""
-    wanted = name.rstrip("/")
-    try:
-        return catalog.model(wanted), True
-    except UserError:
-        fitting = [each for each in places.names(Model) if stem(wanted) in _stems(each)]
-    return (catalog.model(fitting[0]) if len(fitting) == 1 else None), False
-
-
-def _stems(profile: str) -> tuple[str, ...]:
-    return stem(profile), stem(catalog.model(profile).huggingface or profile)
-
-
-def stem(name: str) -> str:
-    """The name without organisation, folder, and the words for format and tuning."""
-    words = re.split(r"[-_. ]", name.lower().rsplit("/", 1)[-1])
-    return "-".join(word for word in words if word not in ASIDE)
+def _length(
+    log: Observation, model: Model | None, setup: Setup
+) -> tuple[Observation, Literal["log", "option", "model"] | None]:
+    """The log with the longest length that is given; for vLLM's token line that of the model, where none is stated."""
+    if setup.max_model_len is not None:
+        return replace(log, max_model_len=setup.max_model_len), "option"
+    if log.max_model_len is not None:
+        return log, "log"
+    if log.engine in ("vllm", "dynamo") and log.kv_tokens is not None and model is not None and model.context:
+        return replace(log, max_model_len=model.context), "model"
+    return log, None
 
 
 def _format(log: Observation, model: Model | None, asked: str | None) -> str | None:
-    asked = None if asked == formats.AUTO else asked
+    asked = None if asked in (None, formats.AUTO) else formats.named(asked)
     word = asked or log.kv_dtype or log.k_format
-    if asked and asked not in formats.NAMES:
-        raise UserError(f"no KV format {shown(asked)}; one of {', '.join(formats.NAMES)}")
     if model is None:
         return word if word in formats.NAMES else None
     try:

@@ -63,7 +63,7 @@ def _check(axes: Axes, options: Options) -> None:
     for name in axes.hardware:
         catalog.machine(name)
     for name in axes.kv_dtype:
-        formats.check(name)
+        formats.named(name)
 
 
 def _refusal(size: int, limit: int) -> UserError:

@@ -20,7 +20,9 @@ TierOption = Annotated[
     list[str] | None,
     typer.Option(help="Show only this tier of the node, or add one it lacks; repeatable", show_default="the node's"),
 ]
-KvDtypeOption = Annotated[str, typer.Option(help=f"KV element format: {', '.join(formats.NAMES)}")]
+KvDtypeOption = Annotated[
+    str, typer.Option(help=f"KV element format: {', '.join(formats.NAMES)}; or as engines spell it, fp8_e4m3")
+]
 WeightsOption = Annotated[
     Weights | None, typer.Option(help="Weight format", show_default="fp8, or mxfp4 where the checkpoint has it")
 ]

@@ -3,13 +3,12 @@
 What it needs is imported when it is asked, so that the other commands start as quickly without it.
 """
 
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from kvcalc import units
-from kvcalc.cli.options import Format, FormatOption, OutputOption, by_tier, optional
+from kvcalc.cli.options import FormatOption, OutputOption, by_tier, optional
 from kvcalc.errors import UserError
 from kvcalc.physics import formats
 from kvcalc.physics.engines.store import Replicas
@@ -18,7 +17,10 @@ from kvcalc.profiles.hardware import EngineName
 from kvcalc.render import show
 
 DEFAULT_NODE = "h100-pcie5"
-WITH_LOG = ("log", "model", "tp", "pp", "kv_dtype", "form", "output")
+WITH_LOG = {
+    "log", "model", "tp", "pp", "kv_dtype", "max_model_len", "hardware", "memory_utilization", "weights_gib", "form",
+    "output",
+}  # fmt: skip
 
 
 def capacity(
@@ -38,7 +40,9 @@ def capacity(
     ] = None,
     pp: Annotated[int | None, typer.Option(min=1, help="Pipeline stages", show_default="1")] = None,
     dp: Annotated[int, typer.Option(min=1, help="Data-parallel replicas on the node")] = 1,
-    kv_dtype: Annotated[str, typer.Option(help=f"KV element format: {', '.join(formats.NAMES)}")] = "auto",
+    kv_dtype: Annotated[
+        str, typer.Option(help=f"KV element format: {', '.join(formats.NAMES)}; or as engines spell it, fp8_e4m3")
+    ] = "auto",
     weights: Annotated[WeightFormat | None, typer.Option(help="Weight format", show_default="the checkpoint's")] = None,
     weights_gib: Annotated[
         float | None, typer.Option(help="Weights on one GPU in GiB, as the engine printed them", show_default="counted")
@@ -64,18 +68,42 @@ def capacity(
     reserve: Annotated[str | None, typer.Option(help="Memory of each GPU to leave aside", show_default="0")] = None,
     tier: Annotated[
         list[str] | None,
-        typer.Option(help="TIER=SIZE of one of the node's tiers or one it lacks: dram=1.5TB; repeatable"),
+        typer.Option(
+            help="TIER=SIZE of one of the node's tiers or one it lacks, the whole node's (--dp replicas share it): "
+            "dram=1.5TB; repeatable"
+        ),
     ] = None,
     store_replicas: Annotated[
         Replicas | None, typer.Option(help="How often what ranks hold alike is stored", show_default="the engine's")
     ] = None,
+    fail_if: Annotated[
+        Literal["does-not-fit"] | None,
+        typer.Option(help="Exit with 3 if the weights or one longest request do not fit", show_default="never"),
+    ] = None,
     form: FormatOption = None,
     output: OutputOption = None,
 ) -> int:
-    """Say how many tokens, requests and cached prefixes fit in HBM, in host memory, on disk and in the store."""
+    """Say how many tokens, requests and cached prefixes fit in HBM, in host memory, on disk and in the store.
+
+    Its defaults are what a server would run, vLLM and the checkpoint's KV format; those of `margin` are an ideal engine
+    and FP8 KV.
+    """
     if log is not None:
-        _only(context)
-        _explain(log, model, (tp, pp, kv_dtype), form, output)
+        from kvcalc.answers.capacity_log import compare
+        from kvcalc.answers.log_setting import Setup
+        from kvcalc.observe import logs
+        from kvcalc.profiles import catalog
+        from kvcalc.tables.capacity_log import page as explained
+
+        given = _only(context)
+        setup = Setup(
+            max_model_len=optional("--max-model-len", max_model_len, units.tokens),
+            hardware=catalog.machine(hardware) if "hardware" in given else None,
+            memory_utilization=memory_utilization,
+            weights_bytes=_gib(weights_gib),
+        )
+        seen = compare(logs.read(log), model, tp, pp, kv_dtype, setup)
+        show.show([seen], explained(seen), form, output)
         return 0
     if model is None:
         raise UserError("--model is missing: name a profile, or give an engine's log with --log")
@@ -86,7 +114,7 @@ def capacity(
     options = CapacityOptions(
         kv_dtype=kv_dtype,
         weights=weights,
-        weights_bytes=None if weights_gib is None else units.size(f"{weights_gib!r} GiB"),
+        weights_bytes=_gib(weights_gib),
         tp=tp,
         pp=pp or 1,
         dp=dp,
@@ -103,25 +131,21 @@ def capacity(
     )
     result = answer(model, hardware, options)
     show.show([result], page(result), form, output)
-    return 0
+    return 3 if fail_if and result.fits.requests < 1 else 0
 
 
-def _explain(
-    log: str, model: str | None, ran: tuple[int | None, int | None, str], form: Format | None, output: Path | None
-) -> None:
-    """Set a log beside its prediction; `ran` are the degrees and the KV format."""
-    from kvcalc.answers.capacity_log import compare
-    from kvcalc.observe import logs
-    from kvcalc.tables.capacity_log import page
-
-    result = compare(logs.read(log), model, *ran)
-    show.show([result], page(result), form, output)
+def _gib(weights_gib: float | None) -> float | None:
+    return None if weights_gib is None else units.size(f"{weights_gib!r} GiB")
 
 
-def _only(context: typer.Context) -> None:
-    """A log is explained by what it says: options of a plan would be left out in silence."""
+def _only(context: typer.Context) -> set[str]:
+    """The options given with a log; those of a plan would be left out in silence. Raises UserError that names them."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
-    given = [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
-    wrong = [f"--{name.replace('_', '-')}" for name in given if name not in WITH_LOG]
+    given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+    wrong = [f"--{name.replace('_', '-')}" for name in context.params if name in given - WITH_LOG]
     if wrong:
-        raise UserError(f"{', '.join(wrong)}: --log goes with --model, --tp, --pp and --kv-dtype only")
+        raise UserError(
+            f"{', '.join(wrong)}: --log goes with --model, --tp, --pp, --kv-dtype, --max-model-len, --hardware, "
+            "--memory-utilization and --weights-gib only"
+        )
+    return given

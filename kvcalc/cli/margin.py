@@ -57,7 +57,11 @@ def margin(
     form: FormatOption = None,
     output: OutputOption = None,
 ) -> int:
-    """Say, tier by tier, whether fetching the KV cache of a prefix beats recomputing it."""
+    """Say, tier by tier, whether fetching the KV cache of a prefix beats recomputing it.
+
+    Its defaults are an ideal engine and FP8 KV, the best that each path can do; those of `capacity` are vLLM and the
+    checkpoint's KV format.
+    """
     options = Options(
         kv_dtype=kv_dtype,
         weights=weights,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from kvcalc import units
 from kvcalc.frozen import frozen
 from kvcalc.observe.observation import Finding
+from kvcalc.physics.formats import SPELLINGS
 
 NUMBER = r"-?[\d.]+"
 COUNT = r"\d+(?:,\d{3})*"
@@ -160,24 +161,7 @@ def _shown(field: str, value: float) -> str:
     return units.both(value) if field.endswith("_bytes") and value >= 0 else f"{value:,.10g}"
 
 
-DTYPES = {
-    "bfloat16": "bf16",
-    "float16": "fp16",
-    "half": "fp16",
-    "float32": "fp32",
-    "float": "fp32",
-    "float8_e4m3fn": "fp8",
-    "float8_e4m3fnuz": "fp8",
-    "float8_e5m2": "fp8",
-    "fp8_e4m3": "fp8",
-    "fp8_e5m2": "fp8",
-    "float4_e2m1fn_x2": "nvfp4",
-    "f16": "fp16",
-    "f32": "fp32",
-}
-
-
 def dtype(text: str | None) -> str | None:
     """An element format in this program's words, or as the engine wrote it; None for "auto"."""
     bare = text.removeprefix("torch.") if text else None
-    return None if bare in (None, "auto") else DTYPES.get(bare, bare)
+    return None if bare in (None, "auto") else SPELLINGS.get(bare, bare)

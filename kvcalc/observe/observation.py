@@ -161,6 +161,7 @@ class Observation:
     graphs_bytes: float | None = None
 
     host_pool_bytes: float | None = None  # pinned, one rank
+    host_asked_bytes: float | None = None  # of it, by the option
     disk_pool_bytes: float | None = None
 
     traffic: Traffic | None = None  # of metrics, and of the lines that a serving engine logs

@@ -17,6 +17,7 @@ FORMS: tuple[Form, ...] = (
     form(_ARGS, r"\b'?quantization'?[=:] ?'(?P<quantization>\w+)'"),
     form(_ARGS, r"\b'?mem_fraction_static'?[=:] ?(?P<memory_utilization>[\d.]+)"),
     form(_ARGS, r"\b'?page_size'?[=:] ?(?P<block_tokens>\d+)"),
+    form(_ARGS, r"\b'?hicache_size'?[=:] ?<n:host_asked_bytes>", "GB"),
     # srt/model_executor/model_runner.py
     form("Load weight end", r"Load weight end\..*\bdtype=(?P<weight_dtype>[\w.]+)"),
     form("Load weight end", r"Load weight end\..*\bquant=(?P<quantization>\w+)"),
@@ -81,6 +82,7 @@ def observed(stated: Stated) -> Observation:
         weights_bytes=stated.most("weights_bytes"),
         graphs_bytes=_graphs(stated),
         host_pool_bytes=host,
+        host_asked_bytes=stated.last("host_asked_bytes") or None,
         findings=tuple(stated.findings),
         notes=tuple(stated.notes),
     )

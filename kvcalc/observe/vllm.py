@@ -8,6 +8,7 @@ from kvcalc.observe.observation import Lookup, Meaning, Observation, Traffic
 LOOKS_FOR = "'Available KV cache memory', 'GPU KV cache size' or '# GPU blocks'"
 FIGURES = frozenset(("available_kv_bytes", "used_bytes", "kv_tokens", "blocks", "needed_bytes", "weights_bytes"))
 
+BLOCK = 16  # tokens; every --block-size is a multiple of it
 _CONFIG = "LLM engine (v"
 FORMS: tuple[Form, ...] = (
     # vllm/v1/engine/core.py, vllm/engine/llm_engine.py: the configuration, on one line
@@ -184,9 +185,11 @@ def _meaning(
         return "concurrency"
     if release and release <= (0, 19):
         return "blocks"
+    if tokens % BLOCK:
+        return "concurrency"
     both = concurrency is not None and length
     stated.notes.append(
-        "kv_tokens: both of vLLM's meanings give this figure, as they do for models without windows and states"
+        "kv_tokens: it is concurrency x the longest length; without windows and states, blocks x block size is the same"
         if both
         else "kv_tokens: the log states neither its version nor the concurrency, which would tell what vLLM counted"
     )

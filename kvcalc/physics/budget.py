@@ -17,13 +17,18 @@ class Memory:
     non_torch: float
     reserved: float  # by the user, for something else
 
+    def free(self, share: str) -> float:
+        """Bytes beside what was there before the pool; activations that live in what the utilization leaves aside."""
+        beside = share == "of-device-with-activations-beside"
+        return self.device - self.reserved - self.weights - self.non_torch - (0.0 if beside else self.activation)
+
+    def withheld(self, share: str) -> float:
+        """Bytes that the utilization leaves: of the device, or of what is free."""
+        return (1 - self.utilization) * (max(self.free(share), 0.0) if share == "of-free" else self.device)
+
     def pool(self, share: str) -> float:
-        """Bytes of the KV pool."""
-        free = self.device - self.reserved - self.weights - self.non_torch
-        if share == "of-free":
-            return self.utilization * (free - self.activation)
-        pool = free - (1 - self.utilization) * self.device
-        return pool - self.activation if share == "of-device" else pool
+        """Bytes of the KV pool; below zero what is lacking."""
+        return self.free(share) - self.withheld(share)
 
 
 def batch(budget: Budget, gpu: Accelerator) -> Batch:

@@ -44,25 +44,35 @@ _ALL = (
 FORMATS = {each.name: each for each in _ALL}
 LATENT_ONLY = ("fp8_ds_mla", "nvfp4_ds_mla")
 AUTO = "auto"
+SPELLINGS = {  # of engines' options and logs, torch and llama.cpp
+    "bfloat16": "bf16",
+    "float16": "fp16",
+    "half": "fp16",
+    "float32": "fp32",
+    "float": "fp32",
+    "float8_e4m3fn": "fp8",
+    "float8_e4m3fnuz": "fp8",
+    "float8_e5m2": "fp8",
+    "fp8_e4m3": "fp8",
+    "fp8_e5m2": "fp8",
+    "float4_e2m1fn_x2": "nvfp4",
+    "f16": "fp16",
+    "f32": "fp32",
+}
 NAMES = (*FORMATS, *LATENT_ONLY, AUTO)
 SIXTEEN_BIT = ("bf16", "fp16")
 UNQUANTISED = (*SIXTEEN_BIT, "fp32")
 
 
-def check(kv_dtype: str) -> None:
-    """Refuse the name of no format. Raises UserError."""
-    if kv_dtype not in NAMES:
-        raise UserError(f"no KV format {shown(kv_dtype)}; one of {', '.join(NAMES)}")
-
-
 def stored(model: Model, kv_dtype: str) -> str:
     """The format that engines really store for `kv_dtype`: sparse latent models keep FP8 as fp8_ds_mla.
 
-    "auto" is what engines choose when they aren't told: the checkpoint's own format, else that of the model.
+    "auto" is what engines choose when they aren't told: the checkpoint's own format, else that of the model. Engines'
+    spellings serve too: fp8_e4m3 is fp8.
 
     Raises UserError for a format that no engine known here stores for this model.
     """
-    check(kv_dtype)
+    kv_dtype = named(kv_dtype)
     if kv_dtype == AUTO:
         kv_dtype = _chosen(model)
     latent = any(isinstance(group, Latent) for group in model.groups)
@@ -75,6 +85,14 @@ def stored(model: Model, kv_dtype: str) -> str:
             f"no engine known here stores the KV of {model.name!r} as {kv_dtype}; one of {', '.join(allowed)}"
         )
     return name
+
+
+def named(kv_dtype: str) -> str:
+    """A format by the name that it has here. Raises UserError for an unknown one."""
+    found = SPELLINGS.get(kv_dtype, kv_dtype)
+    if found not in NAMES:
+        raise UserError(f"no KV format {shown(kv_dtype)}; one of {', '.join(NAMES)}")
+    return found
 
 
 def _chosen(model: Model) -> str:

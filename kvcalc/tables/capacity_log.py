@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from kvcalc import units
-from kvcalc.answers.log_result import Comparison, LogAnswer
-from kvcalc.observe.observation import Finding
-from kvcalc.tables import cited
+from kvcalc.answers.log_result import Comparison, HostPool, LogAnswer
+from kvcalc.tables import cited, log_fields
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
 MEANING = {
@@ -18,9 +17,11 @@ def page(result: LogAnswer) -> Page:
     """The comparison first, then the lines it rests on."""
     main = _comparison(result)
     blocks: list[Table | Lines] = [
+        *_lines("Options against the log", list(result.contradictions)),
         main,
-        *_lines("Why", [f"{each.code}: {each.text}" for each in result.reasons]),
+        *_lines("Why", _why(result)),
         _token(result),
+        *_host(result.host),
         _found(result),
         *_lines("Notes", list(result.notes)),
         *_lines("Warnings", list(result.warnings)),
@@ -32,9 +33,32 @@ def page(result: LogAnswer) -> Page:
     return Page(f"{title}: what the log says", _summary(result), tuple(blocks), lambda: main)
 
 
+def _why(result: LogAnswer) -> list[str]:
+    """What is left first; what the prediction has in it explains the plain formula alone."""
+    gap = [f"{result.gap.code}: {result.gap.text}"] if result.gap else []
+    counted = " (the prediction has that in it)" if result.gap else ""
+    return gap + [f"{each.code}: {each.text}{counted}" for each in result.reasons]
+
+
+def _host(pool: HostPool | None) -> Iterator[Table]:
+    if pool is None:
+        return
+    columns = (Column("Host pool of a rank", "line"), Column("Bytes", "bytes", number=True))
+    asked = [("asked for, --hicache-size", pool.asked_bytes)] if pool.asked_bytes else []
+    lines = (*asked, ("allocated, as printed", pool.allocated_bytes), ("used: pinned, a power of two", pool.used_bytes))
+    rows = tuple((Cell(text), Cell(units.both(size), size)) for text, size in lines)
+    yield Table("Host memory: asked for and used", columns, rows)
+
+
 def _summary(result: LogAnswer) -> str:
+    """What options say against the log, then the figures."""
+    against = [f"{each[0].upper()}{each[1:]}." for each in result.contradictions]
+    return " ".join((*against, _figures(result)))
+
+
+def _figures(result: LogAnswer) -> str:
     weighed = [each for each in result.comparisons if each.ratio is not None]
-    why = f"; {result.reasons[0].text}" if result.reasons else ""
+    why = f"; {result.headline.text}" if result.headline else ""
     if not weighed:
         return f"Nothing is predicted{why}."
     off = [each for each in weighed if each.differs]
@@ -42,7 +66,7 @@ def _summary(result: LogAnswer) -> str:
         supposed = f", supposing {result.variant}" if result.variant else ""
         return f"Every figure is what the engine's rule gives, within 1 %{supposed}{why}."
     said = ", ".join(f"{each.figure} {_percent(each.ratio)}" for each in off)
-    if result.reasons and result.reasons[0].predicted:
+    if result.gap:
         said += ", beyond what the prediction has in it already"
     return f"Against the prediction: {said}{why}."
 
@@ -91,18 +115,13 @@ def _token(result: LogAnswer) -> Table:
 
 def _found(result: LogAnswer) -> Table:
     columns = (Column("Found", "field"), Column("Value", "value", number=True), Column("Line", "line", number=True))
-    latest = {(each.field, each.value): each for each in result.findings}
+    shown = [each for each in result.findings if each.field not in log_fields.INTERNAL]
+    latest = {(each.field, each.value): each for each in shown}
     rows = tuple(
-        (Cell(each.field), Cell(_found_value(each), each.value), Cell(str(each.line), each.line))
+        (Cell(log_fields.title(each)), Cell(log_fields.text(each), each.value), Cell(str(each.line), each.line))
         for each in latest.values()
     )
     return Table("Found in the log", columns, rows)
-
-
-def _found_value(finding: Finding) -> str:
-    if isinstance(finding.value, str):
-        return finding.value
-    return units.both(finding.value) if finding.field.endswith("_bytes") else f"{finding.value:,g}"
 
 
 def _lines(title: str, lines: list[str]) -> Iterator[Lines]:

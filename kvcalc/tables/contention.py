@@ -39,7 +39,7 @@ def _together(traffic: Traffic, result: Margin, on: str) -> Table:
         )
         for each, path in zip(traffic.paths, result.paths, strict=True)
     ]
-    replicas = words.counted(traffic.replicas, "replica")
+    replicas = units.counted(traffic.replicas, "replica")
     title = f"{traffic.concurrency} restores at once, on a node of {replicas}{on}"
     return Table(title, columns, tuple(rows))
 
@@ -76,7 +76,7 @@ def _asked(traffic: Traffic) -> str:
 def _prefill(traffic: Traffic) -> str:
     busy, full = _share(traffic.prefill_utilisation).text, _rate(traffic.prefill_saturation_per_s).text
     without = _rate(traffic.prefill_saturation_without_per_s).text
-    replicas = words.counted(traffic.replicas, "replica")
+    replicas = units.counted(traffic.replicas, "replica")
     return (
         f"Prefill keeps the node's {replicas} {busy} busy and saturates at {full or 'no rate'}; "
         f"with no hit at {without}. Mean waits by Pollaczek and Khinchine, requests at random."

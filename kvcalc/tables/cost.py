@@ -48,7 +48,7 @@ def page(result: Cost, steps: bool = False) -> Page:
 
 
 def _summary(result: Cost) -> str:
-    gpu = words.counted(result.tp, "GPU")
+    gpu = units.counted(result.tp, "GPU")
     saved = f"A hit saves {amounts.span(result.recompute_gpu_s)} of GPU time ({gpu})"
     held = [
         f"{amounts.span(tier.holding.break_even_s)} in {tier.tier}"

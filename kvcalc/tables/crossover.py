@@ -7,7 +7,7 @@ from kvcalc.answers.crossover_result import Crossover, Need, PathTurns, Turns, V
 from kvcalc.answers.margin_result import Assumption
 from kvcalc.tables import cited
 from kvcalc.tables.page import Cell, Column, Page, Rows, Table
-from kvcalc.tables.words import counted
+from kvcalc.units import counted
 
 READING = (
     "Prefix lengths in tokens, from 1 to 10,000,000. At worst: the shortest recompute time and the slowest fetch of "

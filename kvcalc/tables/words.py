@@ -34,12 +34,7 @@ def name(path: PathAnswer) -> str:
 
 def path(tier: str, links: int) -> str:
     """The same where only the links that may be used are known."""
-    return f"{tier}, {counted(links, 'link')}"
-
-
-def counted(number: int, noun: str) -> str:
-    """A number of things: "1 link", "8 links"."""
-    return f"{number} {noun}{'s' if number > 1 else ''}"
+    return f"{tier}, {units.counted(links, 'link')}"
 
 
 def seconds(value: float | None, without: str = "") -> Cell:

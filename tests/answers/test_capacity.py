@@ -10,6 +10,8 @@ from kvcalc.answers.capacity import capacity
 from kvcalc.answers.capacity_options import CapacityOptions
 from kvcalc.answers.capacity_result import Capacity, TierSize
 from kvcalc.errors import UserError
+from kvcalc.tables.capacity import page
+from kvcalc.tables.page import Table
 
 GIB = 2**30
 
@@ -61,15 +63,34 @@ def test_a_state_does_not_shrink_with_the_kv_format():
 def test_a_tier_adds_what_it_holds_beyond_those_above_it():
     found = ask()
     dram, disk = tier_of(found, "dram"), tier_of(found, "nvme")
-    assert dram.prefixes == int(2e12 // (131_072 * 20_000))
-    assert dram.adds_prefixes == (dram.prefixes or 0) - found.fits.prefixes
-    assert disk.adds_prefixes == (disk.prefixes or 0) - (dram.prefixes or 0)
+    assert dram.prefixes_low == dram.prefixes_high == int(2e12 // (131_072 * 20_000))
+    assert dram.adds_prefixes_low == (dram.prefixes_low or 0) - found.fits.prefixes
+    assert disk.adds_prefixes_low == (disk.prefixes_low or 0) - (dram.prefixes_low or 0)
+    assert dram.tokens_low == (dram.prefixes_low or 0) * 20_000
+
+
+def test_low_counts_are_weighed_with_low_ones_and_high_with_high():
+    """Qwen3.5-27B under vLLM: 5.34 GB a prefix with a state a block, 1.46 GB with one; HBM counts its own blocks."""
+    found = ask("qwen3.5-27b")
+    dram, disk = tier_of(found, "dram"), tier_of(found, "nvme")
+    assert (dram.prefixes_low, dram.prefixes_high) == (374, 1365)
+    assert dram.adds_prefixes_low == 374 - found.fits.prefixes
+    assert dram.adds_prefixes_high == 1365 - found.fits.prefixes
+    assert disk.adds_prefixes_low == (disk.prefixes_low or 0) - 374
+    assert disk.adds_prefixes_high == (disk.prefixes_high or 0) - 1365
+
+
+@pytest.mark.parametrize("engine", ["sglang", "trtllm"])
+def test_states_whose_interval_is_not_known_are_counted_once_and_said_to_be(engine: str):
+    found = ask("qwen3.5-27b", engine=engine, memory_utilization=0.85)
+    assert tier_of(found, "dram").prefixes_low == pytest.approx(1365, rel=0.01)  # 2 TB / 1.46 GB
+    assert any("is not known here: the least is counted" in each.text for each in found.assumptions)
 
 
 def test_a_tier_no_larger_than_the_one_above_adds_nothing():
     """64 GiB of host memory held 1.12 million tokens and HBM 1.207 million: no hit in it was ever seen."""
     found = ask("qwen3-next-80b-a3b", tp=8, kv_dtype="fp8", tiers={"dram": 16 * GIB})
-    assert tier_of(found, "dram").adds_prefixes == 0
+    assert tier_of(found, "dram").adds_prefixes_low == 0
     assert any("adds nothing" in warning for warning in found.warnings)
 
 
@@ -92,6 +113,98 @@ def test_what_does_not_fit_is_said_and_counted_as_nothing():
     assert found.hbm.short_bytes > 0
     assert (found.fits.tokens, found.fits.prefixes) == (0, 0)
     assert found.warnings[0].startswith("nothing is left for KV cache")
+    assert (found.tiers, found.host, found.instead) == ((), (), ())
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"model": "llama3.1-70b", "tp": 1}, "--tp 2 leaves"),
+    ({"model": "llama3.1-70b", "tp": 1}, "--weights fp8 leaves"),  # 76.5 - 72.7 - 2.1 - 0.3 GB
+    ({"model": "llama3.1-405b", "tp": 8}, "--weights fp8 leaves"),  # 405 GB over 8 x 85 GB
+    ({"model": "llama3.1-405b", "tp": 1}, "--tp 8 --weights fp8 leaves"),
+    ({"model": "llama3.1-405b", "tp": 1, "hardware": "l40s-pcie4"}, "--tp 8 --weights nvfp4 leaves"),
+    ({"model": "kimi-k2", "tp": 8, "hardware": "l40s-pcie4"}, "nothing known here fits on l40s-pcie4"),
+    ({"reserve": 70e9}, "without --reserve"),
+    ({"weights_bytes": 80e9}, "the weights are as given"),
+])  # fmt: skip
+def test_what_would_make_the_weights_fit_is_said(options: dict[str, Any], said: str):
+    found = ask(**options)
+    assert any(said in each for each in found.remedies)
+    assert set(found.remedies) <= set(found.warnings)
+
+
+def test_a_reserve_that_leaves_nothing_is_named_as_the_cause():
+    assert "beside --reserve" in ask(reserve=70e9).warnings[0]
+
+
+def test_gpus_that_stand_idle_are_said():
+    found = ask(tp=2)
+    assert found.idle_gpus == 6
+    assert any("6 of 8 GPUs are idle" in each and "--dp 4 would use all" in each for each in found.warnings)
+    assert not any("idle" in each for each in ask(tp=2, dp=4).warnings)
+
+
+def test_a_default_prefix_that_is_cut_is_said():
+    assert any("not of the usual 20,000" in each for each in ask(max_model_len=8192).warnings)
+    assert not any("usual" in each for each in ask(max_model_len=8192, prefix=8192).warnings)
+
+
+@pytest.mark.parametrize("spelling", ["fp8_e4m3", "fp8_e5m2", "float8_e4m3fn"])
+def test_engines_spellings_of_formats_serve(spelling: str):
+    assert ask(kv_dtype=spelling).fits == ask(kv_dtype="fp8").fits
+
+
+def test_a_draft_without_layers_of_its_own_is_a_stated_assumption():
+    found = ask(draft=2)
+    (full,) = found.segments
+    assert (full.layers, full.draft_layers) == (33, 1)
+    assert any("has no draft layers" in each.text for each in found.assumptions)
+
+
+def test_layers_that_draft_and_index_keys_are_told_apart():
+    """DeepSeek-V3.2: 61 latent layers with an indexer each, and one that drafts."""
+    (latent,) = ask("deepseek-v3.2", "h200-pcie5", tp=8, weights="fp8", draft=1).segments
+    assert (latent.layers, latent.draft_layers, latent.index_layers) == (62, 1, 62)
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "lmcache", "trtllm"])
+@pytest.mark.parametrize("model", ["llama3.1-8b", "deepseek-v2-lite"])
+def test_what_is_asked_for_is_used_and_stays_in_the_host(engine: str, model: str):
+    for each in ask(model, tp=2, engine=engine, memory_utilization=0.85).host:
+        assert each.asked_bytes <= each.used_bytes <= 2e12
+        assert each.used_bytes < 1.07 * each.asked_bytes  # 2**k bytes written as whole GB, two ranks
+
+
+def test_the_first_rank_alone_asks_for_a_latent_cache_of_lmcache():
+    found = ask("deepseek-v2-lite", tp=4, engine="lmcache")
+    (one,) = found.host
+    assert (one.asked, one.unit, one.used_bytes) == ("1862", "GiB", 1862 * GIB)
+    assert one.prefixes_low == int(1862 * GIB // found.prefix.stored_whole)
+
+
+def test_no_one_is_told_to_ask_for_more_than_can_be_pinned():
+    """Releases 0.26 and 0.27 register in one call, which fails from 512 GiB on."""
+    later, once, before = ask("llama3.1-70b", tp=8).host
+    assert (once.asked, once.unit) == ("511", "GiB")
+    assert [each.option.split("(")[1] for each in (later, once, before)] == [
+        "0.28 and later)",
+        "0.26 and 0.27)",
+        "before 0.26)",
+    ]
+
+
+@pytest.mark.parametrize(("hardware", "gib"), [
+    ("rtx-4090-pcie4", 23.64),  # DeepSeek-V3 issue 205
+    ("b200-pcie5", 178.35),  # pytorch/ao pull request 4002
+    ("gh200-nvlink-c2c", 94.88),  # litgpt issue 1892
+])  # fmt: skip
+def test_a_device_has_what_it_reports(hardware: str, gib: float):
+    """Sold as 24, 180 and 96 GB of 10^9, which is less."""
+    assert ask("qwen3-1.7b", hardware).hbm.device_bytes == pytest.approx(gib * GIB)
+
+
+def test_a_device_that_is_known_as_sold_is_a_lower_bound():
+    (first, *_) = ask(hardware="mi300x-pcie5").assumptions
+    assert "a lower bound" in first.text
 
 
 def test_one_request_that_does_not_fit_is_said_with_the_longest_that_does():
@@ -108,8 +221,8 @@ def test_a_full_batch_that_does_not_fit_is_said():
 
 @pytest.mark.parametrize(("engine", "asked", "used", "whole"), [
     ("sglang", "137", 2**37 * 8, 2**38 * 8),  # 250 GB a rank: 137.4 GB stay inside, all of it is rounded to 274.9 GB
-    ("vllm", "1862", 2e12, 2e12),  # one region for all ranks, 0.26 and later
-    ("lmcache", "232", 2e12, 2e12),
+    ("vllm", "1862", 1862 * GIB, 2e12),  # one region for all ranks
+    ("lmcache", "232", 8 * 232 * GIB, 2e12),
 ])  # fmt: skip
 def test_what_to_ask_for_and_what_is_used(engine: str, asked: str, used: float, whole: float):
     """2 TB of host memory, TP 8."""
@@ -118,7 +231,7 @@ def test_what_to_ask_for_and_what_is_used(engine: str, asked: str, used: float, 
 
 
 def test_before_0_26_vllm_rounds_each_rank_s_part():
-    before = ask("llama3.1-70b", tp=8).host[1]
+    before = ask("llama3.1-70b", tp=8).host[-1]
     assert before.asked == "1024"  # 8 ranks of 128 GiB
     assert before.used_bytes == 1024 * GIB
 
@@ -143,7 +256,7 @@ def test_the_version_that_was_fitted_is_not_said_to_extrapolate():
 
 
 @pytest.mark.parametrize(("version", "option", "limit"), [
-    ("0.31", "0.26 and later", False), ("0.26.0", "0.26 and later", True), ("0.19", "before 0.26", False),
+    ("0.31", "0.28 and later", False), ("0.26.0", "0.26 and 0.27", True), ("0.19", "before 0.26", False),
 ])  # fmt: skip
 def test_a_version_has_its_own_meaning_of_the_host_option(version: str, option: str, limit: bool):
     found = ask(engine_version=version)
@@ -176,7 +289,7 @@ def test_a_pipeline_s_pool_is_that_of_its_smallest_stage():
     ({"weights": "fp2"}, "--weights: 'fp2' is none of"),
     ({"store_replicas": "twice"}, "--store-replicas: 'twice' is none of"),
     ({"prefix": 0}, "--prefix: 0 is not a whole number from 1"),
-    ({"prefix": 9000, "max_model_len": 8192}, "--prefix: 9000 tokens are more than the longest request has, 8192"),
+    ({"prefix": 9000, "max_model_len": 8192}, "--prefix: 9000 tokens are more than the longest request has"),
     ({"batch_tokens": 0}, "--batch-tokens"),
     ({"max_model_len": -1}, "--max-model-len: -1 is not a whole number"),
     ({"draft": -1}, "--draft-tokens"),
@@ -204,15 +317,29 @@ def test_less_to_use_never_fits_more(utilization: float, reserve: float, prefix:
 @pytest.mark.parametrize("engine", ["ideal", "vllm", "sglang", "trtllm", "lmcache"])
 def test_budget_lines_add_up(engine: str):
     found = ask(engine=engine, memory_utilization=0.9, tp=1).hbm
-    used = found.weights_bytes + found.non_torch_bytes
-    free = {
-        "ideal": found.requested_bytes - used,
-        "vllm": found.requested_bytes - used - found.activation_bytes,
-        "lmcache": found.requested_bytes - used - found.activation_bytes,
-        "sglang": found.requested_bytes - used,
-        "trtllm": 0.9 * (found.device_bytes - used - found.activation_bytes),
-    }
-    assert found.pool_bytes == pytest.approx(free[engine])
+    used = found.weights_bytes + found.non_torch_bytes + (0 if engine == "sglang" else found.activation_bytes)
+    left = found.device_bytes - used
+    assert found.withheld_bytes == pytest.approx(0.1 * (left if engine == "trtllm" else found.device_bytes))
+    assert found.free_bytes == (pytest.approx(left) if engine == "trtllm" else None)
+    assert found.pool_bytes == pytest.approx(left - found.withheld_bytes)
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "trtllm"])
+def test_the_lines_of_the_page_add_up(engine: str):
+    """From the device to the pool; what is taken after it stands below, and a subtotal is told by its name."""
+    (budget, *_) = page(ask(engine=engine, memory_utilization=0.85, reserve=2e9)).blocks
+    assert isinstance(budget, Table)
+    lines = {row[0].text: row[1].value for row in budget.rows}
+    names = list(lines)
+    above = [lines[name] for name in names[: names.index("KV pool")] if name != "free before the pool"]
+    assert sum(float(each or 0) for each in above) == pytest.approx(lines["KV pool"])
+
+
+@pytest.mark.parametrize("engine", ["vllm", "trtllm"])
+def test_what_is_lacking_is_what_the_lines_come_to(engine: str):
+    hbm = ask("llama3.1-405b", tp=8, engine=engine).hbm
+    used = hbm.weights_bytes + hbm.non_torch_bytes + hbm.activation_bytes + hbm.withheld_bytes
+    assert hbm.pool_bytes - hbm.short_bytes == pytest.approx(hbm.device_bytes - used)
 
 
 def test_a_larger_step_makes_running_windows_larger():

@@ -119,7 +119,7 @@ def test_an_accelerator_reaches_at_most_its_peak_and_at_most_the_dense_one(gpu: 
         assert gpu.peak.fp8 is not None
         assert gpu.achieved.fp8.value < gpu.peak.fp8.value
     if gpu.device_memory:
-        assert gpu.device_memory.value == pytest.approx(gpu.memory.value, rel=0.1)
+        assert 1 <= gpu.device_memory.value / gpu.memory.value < 1.07  # what is sold is a lower bound
     assert gpu.fit is None or catalog.fit(gpu.fit)
 
 

@@ -58,11 +58,18 @@ def stage(model: Model, pp: int) -> Model:
     return replace(model, groups=tuple(replace(each, layers=-(-each.layers // pp)) for each in model.groups))
 
 
-def chunk(found: Plan) -> int:
-    """Tokens of the unit in which an engine stores and reuses."""
-    if found.engine == "lmcache":
-        return lmcache.CHUNK
-    return max((each.block_tokens for each in found.segments if not each.entries), default=1) or 1
+def chunks(found: Plan) -> store.Chunks:
+    """The unit in which an engine stores and reuses.
+
+    A block of vLLM's hybrids is as large as a state, and LMCache's chunk is a multiple of it. How often SGLang
+    (`--mamba-track-interval` with one of its strategies) and TensorRT-LLM keep a state of a prefix is not known here.
+    """
+    block = max((each.block_tokens for each in found.segments if not each.entries), default=0)
+    if found.engine == "sglang":
+        return store.Chunks(max(sglang.HICACHE_PAGE, block), states=False)
+    if found.engine == "lmcache" and block:
+        return store.Chunks(lmcache.chunk(block), states=found.modelled)
+    return store.Chunks(max(block, 1), states=found.engine in ("vllm", "lmcache") and found.modelled and block > 0)
 
 
 def replicas(engine: str, model: Model, pp: int) -> store.Replicas:
@@ -77,17 +84,24 @@ def replicas(engine: str, model: Model, pp: int) -> store.Replicas:
     return "per-rank"
 
 
+def _partly(found: Plan, model: Model) -> bool:
+    """Does less than all that an engine may store resume a prefix? LMCache cuts no windows."""
+    windowed = found.engine != "lmcache" and any(isinstance(group, Sliding | Chunked) for group in model.groups)
+    return windowed or (chunks(found).states and any(isinstance(group, Recurrent) for group in model.groups))
+
+
 def account(found: Plan, model: Model, kv_format: str, tp: int, tokens: int, copies: store.Replicas) -> Account:
     """Bytes of a prefix of `tokens` tokens by an engine's rule; `found` is its plan of the whole model."""
     least = whole = store.least(model, tokens, kv_format, tp, copies)
     if found.engine != "ideal":
-        whole = max(least, store.whole(model, tokens, kv_format, tp, copies, chunk(found)))
+        whole = max(least, store.whole(model, tokens, kv_format, tp, copies, chunks(found)))
+        least = least if _partly(found, model) else whole
     resident = found.resident(tokens)
     return Account(
         logical=kv.logical(model, tokens, kv_format),
         resident_rank=resident,
         resident_node=resident * tp,
-        stored=whole if found.engine == "lmcache" else least,
+        stored=least,
         stored_whole=whole,
         moved=store.least(model, tokens, kv_format, tp, "per-rank"),
     )

@@ -10,6 +10,7 @@ from kvcalc.physics.engines.plan import Plan, Segment
 from kvcalc.profiles.model import Model
 
 WINDOW_TO_FULL = 0.8  # tokens of the pool of windowed layers for one of the other
+HICACHE_PAGE = 64  # tokens; hardware_profiles/engines/sglang.yaml: what HiCache stores
 STATE_TO_KV = 0.9  # bytes of the pool of states for one of the pools of tokens
 
 

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from kvcalc.frozen import frozen
 from kvcalc.physics import kv
 from kvcalc.profiles.model import Chunked, LayerGroup, Model, Sliding
 
@@ -13,20 +14,28 @@ def least(model: Model, tokens: int, kv_format: str, tp: int, replicas: Replicas
     return sum(kv.group_bytes(each, tokens, kv_format) * _copies(each, tp, replicas) for each in model.groups)
 
 
-def whole(model: Model, tokens: int, kv_format: str, tp: int, replicas: Replicas, chunk: int) -> int:
-    """Bytes of whole chunks that can be resumed at every chunk: windows in full, a snapshot for each.
+@frozen
+class Chunks:
+    """The units in which an engine stores a prefix."""
+
+    tokens: int  # of one
+    states: bool  # has each a snapshot of the recurrent states? Else the prefix has one
+
+
+def whole(model: Model, tokens: int, kv_format: str, tp: int, replicas: Replicas, chunks: Chunks) -> int:
+    """Bytes of whole chunks: windows in full, a snapshot for each where each has one, so that all can be resumed.
 
     That a hybrid's chunk carries a snapshot is a reading which fits two published cases to 3 %, not an engine's word.
     """
-    chunks = max(-(-tokens // chunk), 1)
-    return sum(_whole(each, chunks, chunk, kv_format) * _copies(each, tp, replicas) for each in model.groups)
+    return sum(_whole(each, tokens, kv_format, chunks) * _copies(each, tp, replicas) for each in model.groups)
 
 
-def _whole(group: LayerGroup, chunks: int, chunk: int, kv_format: str) -> int:
+def _whole(group: LayerGroup, tokens: int, kv_format: str, chunks: Chunks) -> int:
     states = kv.state_bytes(group)
+    count = max(-(-tokens // chunks.tokens), 1)
     if isinstance(group, Sliding | Chunked):
-        return kv.token_bytes(group, kv_format) * chunks * chunk
-    return kv.group_bytes(group, chunks * chunk, kv_format) - states + chunks * states
+        return kv.token_bytes(group, kv_format) * count * chunks.tokens
+    return kv.group_bytes(group, count * chunks.tokens, kv_format) + (count - 1 if chunks.states else 0) * states
 
 
 def _copies(group: LayerGroup, tp: int, replicas: Replicas) -> int:

@@ -23,7 +23,7 @@ STATE: dict[str, Any] = {
 def test_a_hybrid_s_chunk_carries_a_state(model_of: Callable[..., Model]):
     """Qwen3.6-27B, int8 KV with scales, chunks of 1,584 tokens: 33,280 B and 151 MB / 1,584 = 130,436 B a token."""
     model = model_of(FULL, STATE)
-    size = store.whole(model, 1584, "int8_per_token_head", 1, "once", 1584)
+    size = store.whole(model, 1584, "int8_per_token_head", 1, "once", store.Chunks(1584, states=True))
     assert size / 1584 == pytest.approx(130_436, rel=0.001)
 
 
@@ -31,7 +31,7 @@ def test_the_least_that_resumes_a_prefix_is_the_last_window(model_of: Callable[.
     model = model_of(FULL, WINDOW)
     per_layer = 4 * 512 * 2
     assert store.least(model, 20_000, "bf16", 1, "once") == per_layer * (16 * 20_000 + 48 * 1024)
-    assert store.whole(model, 20_000, "bf16", 1, "once", 16) == per_layer * 64 * 20_000
+    assert store.whole(model, 20_000, "bf16", 1, "once", store.Chunks(16, states=False)) == per_layer * 64 * 20_000
 
 
 @pytest.mark.parametrize(("name", "tp", "copies"), [
