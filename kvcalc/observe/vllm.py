@@ -2,98 +2,142 @@
 
 import re
 
-from kvcalc.observe.forms import Form, Stated, dtype, form
+from kvcalc.observe.forms import Form, dtype, form
 from kvcalc.observe.observation import Lookup, Meaning, Observation, Traffic
+from kvcalc.observe.stated import Stated
 
 LOOKS_FOR = "'Available KV cache memory', 'GPU KV cache size' or '# GPU blocks'"
-FIGURES = frozenset(("available_kv_bytes", "used_bytes", "kv_tokens", "blocks", "needed_bytes", "weights_bytes"))
+FIGURES = frozenset(
+    ("available_kv_bytes", "used_bytes", "kv_tokens", "blocks", "needed_bytes", "weights_bytes", "refusal")
+)
 
 _CONFIG = "LLM engine (v"
+_START = r"Initializing an? (?:V\d )?LLM engine \(v"
+_ARGS = (
+    r"(?:(?:non-default )?args|(?:the current vLLM instance can use )?total_gpu_memory|Initializing an?|\w*[Cc]onfig)\b"
+)
+_MEMORY = r"(?:Free memory on device|Desired GPU memory|Actual usage is|Current kv cache memory)"
+_INITIAL = r"(?:Initial free memory|Requested memory:)"
+_REFUSAL = r"To serve at least one request"
+_SIZE = r"\w+ KV cache size:"
+_SERVING = r"(?:Engine \w+: )?Avg prompt throughput"
 FORMS: tuple[Form, ...] = (
     # vllm/v1/engine/core.py, vllm/engine/llm_engine.py: the configuration, on one line
-    form(_CONFIG, r"LLM engine \(v(?P<version>[^)\s]+)\)", starts=True),
-    form(_CONFIG, r"(?<!\w)model='(?P<model>[^']+)'"),
-    form(_CONFIG, r"(?<!\w)dtype=(?P<weight_dtype>[\w.]+)"),
-    form(_CONFIG, r"\bquantization=(?P<quantization>\w+)"),
-    form(_CONFIG, r"\bkv_cache_dtype=(?P<kv_dtype>\w+)"),
-    form(_CONFIG, r"\bmax_seq_len=<c:max_model_len>"),
-    form(_CONFIG, r"\btensor_parallel_size=(?P<tp>\d+)"),
-    form(_CONFIG, r"\bpipeline_parallel_size=(?P<pp>\d+)"),
-    form(_CONFIG, r"\bdata_parallel_size=(?P<dp>\d+)"),
-    form("vLLM API server version", r"vLLM API server version v?(?P<version>\d[^\s]*)", starts=True),
-    form("▄█", r"version\s+v?(?P<version>\d\S*)"),  # the banner of 0.12 and later
-    form("gpu_memory_utilization", r"gpu_memory_utilization'?(?:[=:] ?| \()(?P<memory_utilization>[\d.]+)"),
-    form("kv_offloading_size", r"kv_offloading_size'?[=:] ?<n:offload_bytes>"),
-    form("block_size", r"(?:'block_size': |\bblock_size=)(?P<block_tokens>\d+)"),
+    form(_CONFIG, r"LLM engine \(v(?P<version>[^)\s]+)\)", opens=_START, kind="starts"),
+    form(_CONFIG, r"(?<!\w)model='(?P<model>[^']+)'", opens=_START),
+    form(_CONFIG, r"(?<!\w)dtype=(?P<weight_dtype>[\w.]+)", opens=_START),
+    form(_CONFIG, r"\bquantization=(?P<quantization>[\w-]+)", opens=_START),
+    form(_CONFIG, r"\bkv_cache_dtype='?(?P<kv_dtype>[\w.-]+)", opens=_START),
+    form(_CONFIG, r"\bmax_seq_len=(?P<max_model_len>\d+)", opens=_START),
+    form(_CONFIG, r"\btensor_parallel_size=(?P<tp>\d+)", opens=_START),
+    form(_CONFIG, r"\bpipeline_parallel_size=(?P<pp>\d+)", opens=_START),
+    form(_CONFIG, r"\bdata_parallel_size=(?P<dp>\d+)", opens=_START),
+    form("vLLM API server version", r"vLLM API server version v?(?P<version>\d[^\s]*)", kind="starts"),
+    form("▄█", r"version\s+v?(?P<version>\d\S*)", opens=r"[▄▀█][▄▀█ ]*version"),  # the banner of 0.12 and later
+    form(
+        "gpu_memory_utilization",
+        r"gpu_memory_utilization'?(?:[=:] ?| \()(?P<memory_utilization>[\d.]+)",
+        opens=rf"{_ARGS}|gpu_memory_utilization",
+    ),
+    form("kv_offloading_size", r"kv_offloading_size'?[=:] ?(?P<offload_bytes>[\d.]+)", opens=rf"{_ARGS}|kv_offloading"),
+    form("block_size", r"(?:'block_size': |\bblock_size=)(?P<block_tokens>\d+)", opens=rf"{_ARGS}|block_size"),
     form("attention block size to", r"[Ss]etting attention block size to (?P<block_tokens>\d+) tokens"),
     # vllm/worker/worker.py (V0)
-    form("total_gpu_memory (", r"total_gpu_memory \(<n:device_bytes>GiB\).* = <n:requested_bytes>GiB"),
+    form("total_gpu_memory (", r"total_gpu_memory \(<s:device_bytes>\).* = <s:requested_bytes>", opens=_ARGS),
     form(
         "model weights take",
-        r"model weights take <n:weights_bytes>GiB; non_torch_memory takes <n:non_torch_bytes>GiB; PyTorch activation "
-        r"peak memory takes <n:activation_bytes>GiB; the rest of the memory reserved for KV Cache is "
-        r"<n:available_kv_bytes>GiB",
+        r"model weights take <s:weights_bytes>; non_torch_memory takes <s:non_torch_bytes>; PyTorch activation "
+        r"peak memory takes <s:activation_bytes>; the rest of the memory reserved for KV Cache is "
+        r"<s:available_kv_bytes>",
+        opens="model weights take",
+        kind="always",
     ),
     form(
         "Memory profiling results",
-        r"total_gpu_memory=<n:device_bytes>GiB.* non_torch_memory=<n:non_torch_bytes>GiB "
-        r"kv_cache_size=<n:available_kv_bytes>GiB gpu_memory_utilization=(?P<memory_utilization>[\d.]+)",
+        r"total_gpu_memory=<s:device_bytes>.* non_torch_memory=<s:non_torch_bytes> "
+        r"kv_cache_size=<s:available_kv_bytes> gpu_memory_utilization=(?P<memory_utilization>[\d.]+)",
+        opens="Memory profiling results:",
     ),
-    form("blocks:", r"# (?!CPU)\w+ blocks: <c:blocks>"),
-    form("CPU blocks:", r"# CPU blocks: <c:cpu_blocks>"),
-    form("Loading model weights took", r"Loading model weights took <n:weights_bytes> ?Gi?B"),  # divided by 2^30
+    form("blocks:", r"# (?!CPU)\w+ blocks: <n:blocks>", opens=r"# (?!CPU)\w+ blocks:", kind="always"),
+    form("CPU blocks:", r"# CPU blocks: <n:cpu_blocks>", opens=r"# \w+ blocks:"),
+    form("Loading model weights took", r"Loading model weights took <s:weights_bytes>"),  # its GB is 2^30
     # vllm/v1/worker/gpu_worker.py, gpu_model_runner.py, vllm/v1/core/kv_cache_utils.py
-    form("Model loading took", r"Model loading took <n:weights_bytes> Gi?B"),
-    form("Available KV cache memory", r"Available KV cache memory: <n:available_kv_bytes> GiB"),
-    form("memory for KV Cache as specified", r"reserved <n:available_kv_bytes> GiB memory for KV Cache as specified"),
+    form("Model loading took", r"Model loading took <s:weights_bytes>"),
+    form(
+        "Available KV cache memory",
+        r"Available KV cache memory: <s:available_kv_bytes>",
+        opens="Available KV cache memory:",
+        kind="always",
+    ),
+    form(
+        "memory for KV Cache as specified",
+        r"reserved <s:available_kv_bytes> memory for KV Cache as specified",
+        opens=_INITIAL,
+        kind="always",
+    ),
     form(
         "Total non KV cache memory",
-        r"torch peak memory increase: <n:activation_bytes>GiB; non-torch forward increase memory: "
-        r"<n:non_torch_bytes>GiB; weights memory: <n:weights_bytes>GiB",
-    ),
-    form("Requested memory:", r"Requested memory: (?P<memory_utilization>[\d.]+) \(util\), <n:requested_bytes> GiB"),
-    form("Free memory on device", r"Free memory on device[^(]*\([\d.]+/<n:device_bytes> GiB\)"),
-    form(
-        "desired GPU memory utilization",
-        r"desired GPU memory utilization \((?P<memory_utilization>[\d.]+), <n:requested_bytes> GiB\)",
+        r"torch peak memory increase: <s:activation_bytes>; non-torch forward increase memory: "
+        r"<s:non_torch_bytes>; weights memory: <s:weights_bytes>",
+        opens="(?:Memory profiling takes|Total non KV cache memory)",
     ),
     form(
-        "Desired GPU memory utilization",
-        r"Desired GPU memory utilization is \((?P<memory_utilization>[\d.]+), <n:requested_bytes> GiB\)",
+        "Requested memory:",
+        r"Requested memory: (?P<memory_utilization>[\d.]+) \(util\), <s:requested_bytes>",
+        opens=_INITIAL,
     ),
-    form("GiB for weight,", r"Actual usage is <n:weights_bytes> GiB for weight,"),
-    form("GiB for consumed memory", r"Actual usage is <n:consumed_bytes> GiB for consumed memory"),  # 0.24 and later
-    form("kv cache memory in use", r"kv cache memory in use is <n:used_bytes> GiB"),
-    form("kv cache memory in use", r"kv cache memory in use is <c:used_bytes> bytes", "B"),  # 0.10, 0.11
-    form("for peak activation", r"<n:activation_bytes> GiB for peak activation"),
-    form("for non-torch memory", r"<n:non_torch_bytes> GiB for non-torch memory"),
-    form("for CUDAGraph memory", r"<n:graphs_bytes> GiB for CUDAGraph memory"),
-    form("Graph capturing finished", r"Graph capturing finished in \d+ secs, took <n:graphs_bytes> GiB"),
-    form("CUDA graph pool memory", r"CUDA graph pool memory: <n:graphs_bytes> GiB \(actual\)"),
-    form("KV cache size:", r"KV cache size: <c:kv_tokens> tokens"),
-    form("KV cache size:", r"KV cache size: [\d,]+ tokens, (?P<merged>Maximum concurrency)"),
+    form("Free memory on device", r"Free memory on device[^(]*\([\d.]+/<s:device_bytes>\)"),
+    form(
+        "esired GPU memory utilization",
+        r"esired GPU memory utilization (?:is )?\((?P<memory_utilization>[\d.]+), <s:requested_bytes>\)",
+        opens=_MEMORY,
+    ),
+    form("GiB for weight,", r"Actual usage is <s:weights_bytes> for weight,", opens=_MEMORY),
+    form("for consumed memory", r"Actual usage is <s:consumed_bytes> for consumed memory", opens=_MEMORY),  # from 0.24
+    form("kv cache memory in use", r"kv cache memory in use is <s:used_bytes>", opens=_MEMORY),  # bytes in 0.10, 0.11
+    form("for peak activation", r"<s:activation_bytes> for peak activation", opens=_MEMORY),
+    form("for non-torch memory", r"<s:non_torch_bytes> for non-torch memory", opens=_MEMORY),
+    form("for CUDAGraph memory", r"<s:graphs_bytes> for CUDAGraph memory", opens=_MEMORY),
+    form("Graph capturing finished", r"Graph capturing finished in \d+ secs, took <s:graphs_bytes>"),
+    form("CUDA graph pool memory", r"CUDA graph pool memory: <s:graphs_bytes> \(actual\)"),
+    form("KV cache size:", r"KV cache size: <n:kv_tokens> {0,2}tokens", opens=_SIZE, kind="always"),
+    form("KV cache size:", r"tokens, (?P<merged>Maximum concurrency)", opens=_SIZE),
     form(
         "Maximum concurrency",
-        r"Maximum concurrency for <c:max_model_len> tokens per request: <n:max_concurrency>x",
+        r"Maximum concurrency for <n:max_model_len> tokens per request: <n:max_concurrency>x",
+        opens=rf"(?:{_SIZE}|Maximum concurrency for)",
+        kind="always",
     ),
-    form("num_gpu_blocks_override", r"Overriding num_gpu_blocks=\d+ with num_gpu_blocks_override=(?P<blocks>\d+)"),
-    form("num_gpu_blocks", r"(?<!Overriding )num_gpu_blocks(?: is:?|=|:)? ?(?P<blocks>\d+)"),
+    form(
+        "num_gpu_blocks_override",
+        r"Overriding num_gpu_blocks=\d+ with num_gpu_blocks_override=(?P<override_blocks>\d+)",
+    ),
+    form("num_gpu_blocks", r"num_gpu_blocks(?: is:?|=|:)? ?(?P<blocks>\d+)"),
     # refusals to start
+    form("No available memory for the cache", r"(?P<refusal>No available memory for the cache blocks)"),
     form(
         "KV cache is needed",
-        r"max seq len \(<c:max_model_len>\), \(?<n:needed_bytes> GiB KV cache is needed, which is larger than the "
-        r"available KV cache memory \(<n:available_kv_bytes> GiB\)",
+        r"max seq len \(<n:max_model_len>\), \(?<s:needed_bytes> KV cache is needed, which is larger than the "
+        r"available KV cache memory \(<s:available_kv_bytes>\)",
+        opens=_REFUSAL,
+        kind="always",
     ),
-    form("estimated maximum model length", r"estimated maximum model length is <c:fitting_tokens>"),
+    form("estimated maximum model length", r"estimated maximum model length is <n:fitting_tokens>", opens=_REFUSAL),
     form(
         "that can be stored in KV cache",
-        r"max seq len \(<c:max_model_len>\) is larger than the maximum number of tokens that can be stored in KV cache "
-        r"\(<c:kv_tokens>\)",
+        r"max seq len \(<n:max_model_len>\) is larger than the maximum number of tokens that can be stored in KV cache "
+        r"\(<n:kv_tokens>\)",
+        opens="The model's max seq len",
     ),
     # vllm/v1/metrics/loggers.py: every ten seconds
-    form("KV cache usage:", r"GPU KV cache usage: <n:usage_percent>%", repeats=True),
-    form("refix cache hit rate:", r", Prefix cache hit rate: <n:hbm_percent>%", repeats=True),
-    form("External prefix cache", r"External prefix cache hit rate: <n:external_percent>%", repeats=True),
+    form("KV cache usage:", r"GPU KV cache usage: (?P<usage_percent>[\d.]+)%", opens=_SERVING, kind="repeats"),
+    form("KV cache usage:", r", Prefix cache hit rate: (?P<hbm_percent>[\d.]+)%", opens=_SERVING, kind="repeats"),
+    form(
+        "KV cache usage:",
+        r"External prefix cache hit rate: (?P<external_percent>[\d.]+)%",
+        opens=_SERVING,
+        kind="repeats",
+    ),
 )
 
 
@@ -109,6 +153,8 @@ def observed(stated: Stated) -> Observation:
     weight = stated.word("quantization") or dtype(stated.word("weight_dtype"))
     kv = stated.word("kv_dtype")
     weights = stated.most("weights_bytes")
+    available = stated.least("available_kv_bytes" if stated.of("available_kv_bytes") else "used_bytes")
+    pool = stated.pool(available)
     _note_ranks(stated, (tp or 1) * (pp or 1))
     return Observation(
         engine="vllm",
@@ -118,12 +164,13 @@ def observed(stated: Stated) -> Observation:
         pp=pp,
         dp=dp,
         weight_dtype=weight,
-        kv_dtype=dtype(stated.word("weight_dtype")) if kv == "auto" else dtype(kv),
+        kv_dtype=stated.known_format(dtype(stated.word("weight_dtype") if kv == "auto" else kv)),
         max_model_len=None if length is None else int(length),
-        available_kv_bytes=stated.least("available_kv_bytes" if stated.of("available_kv_bytes") else "used_bytes"),
+        available_kv_bytes=pool,
+        no_kv_memory=pool is None and (available is not None or bool(stated.of("refusal"))),
         kv_tokens=tokens,
         kv_tokens_meaning=_meaning(stated, tokens, concurrency, length, version),
-        blocks=stated.count("blocks"),
+        blocks=_last_count(stated, "override_blocks") or stated.count("blocks"),
         block_tokens=_last_count(stated, "block_tokens"),
         cpu_blocks=stated.count("cpu_blocks"),
         max_concurrency=concurrency,
@@ -138,8 +185,8 @@ def observed(stated: Stated) -> Observation:
         graphs_bytes=stated.most("graphs_bytes"),
         host_pool_bytes=_host_pool(stated, tp),
         traffic=_traffic(stated),
-        findings=tuple(stated.findings),
-        notes=tuple(stated.notes),
+        findings=stated.published(),
+        notes=stated.noted(),
     )
 
 
