@@ -131,13 +131,12 @@ def _possible(name: str, value: int | float) -> bool:
     if value < 0 and not field.signed:
         return False
     match field.unit:
-        case "ranks":
-            return 1 <= value <= units.LARGEST_COUNT
         case "fraction":
             return value <= 1
         case "percent":
             return value <= 100
         case "bytes" | "requests":
             return units.physical(abs(value))
+    least = 1 if field.unit == "ranks" or name in ("max_model_len", "block_tokens") else 0
     limit = units.LONGEST_PROMPT if name in ("max_model_len", "fitting_tokens") else units.LARGEST_COUNT
-    return value <= limit
+    return least <= value <= limit

@@ -156,9 +156,11 @@ def _colourless(line: str) -> str:
 
 def _unwrapped(line: str) -> str:
     """The message in a line of JSON or logfmt, as containers and log shippers write them; else the line itself."""
+    if '"' not in line:
+        return line
     if pretty := _PRETTY.fullmatch(line):
         return str(json.loads(pretty[1], strict=False))
-    if line.rstrip().endswith('"') and (logfmt := _LOGFMT.match(line)):
+    if logfmt := _LOGFMT.match(line):
         return logfmt[1]
     at = line.find('{"')
     if at < 0 or not prefix.leads(line, at):

@@ -22,7 +22,10 @@ _MOVED = re.compile(
     re.ASCII,
 )
 _ASKED = re.compile(rf"(?<!\w)Total tokens (?P<asked>{_COUNT}), LMCache hit tokens: (?P<found>{_COUNT})", re.ASCII)
-_OPENS = re.compile(r"(?<!\w)LMCache")
+_OPENS = re.compile(
+    r"(?<!\w)(?:[Ss]tored|[Rr]etrieved) [^\s]{1,400} (?:out of|tokens in) |(?<!\w)Total tokens ", re.ASCII
+)
+_SPEAKS = re.compile(r"(?<!\w)LMCache")
 _CONFIG = {
     "chunk": re.compile(rf"'?chunk_size'?[=:] ?({_COUNT})\b", re.ASCII),
     "host": re.compile(rf"'?max_local_cpu_size'?[=:] ?({_NUMBER})(?![\d.])", re.ASCII),
@@ -63,27 +66,38 @@ class Reader:
         self._moved: dict[tuple[str, str | None], Moved] = {}
         self._asked: dict[str | None, list[int]] = {}
         self._config: dict[str, str] = {}
-        self._doubt: str | None = None  # the first size that cannot be read
+        self.doubt: str | None = None  # the first figure that cannot be read
 
     def feed(self, number: int, line: str) -> bool:
         """Add what a line states; was it one of LMCache's transfers or look-ups?"""
-        if (found := _MOVED.search(line)) and prefix.leads(line, found.start()):
-            held = self._moved.setdefault((found["verb"].lower(), prefix.worker(line)), Moved())
-            held.add(number, line, found)
-            if found["size"] and found["gib"] is None and self._doubt is None:
-                text = shown(printable(line[found.start() :]))
-                self._doubt = f"line {number} states a size that can't be read: {text}"
-            return True
-        if (found := _ASKED.search(line)) and prefix.leads(line, found.start()):
-            sums = self._asked.setdefault(prefix.worker(line), [0, 0])
-            sums[0] += int(found["asked"])
-            sums[1] += int(found["found"])
-            return True
-        if "LMCache" in line and prefix.begin(line, _OPENS) is not None:
+        opened = _OPENS.search(line)
+        if opened and prefix.leads(line, opened.start()):
+            return self._counted(number, line, opened.start())
+        if "LMCache" in line and prefix.begin(line, _SPEAKS) is not None:
             for name, pattern in _CONFIG.items():
                 if stated := pattern.search(line):
                     self._config.setdefault(name, stated[1])
         return False
+
+    def _counted(self, number: int, line: str, at: int) -> bool:
+        by = prefix.worker(line[:at])
+        if (found := _MOVED.match(line, at)) and (found["s"] is None or "LMCache" in line):
+            self._moved.setdefault((found["verb"].lower(), by), Moved()).add(number, line, found)
+            if found["size"] and found["gib"] is None:
+                self._unread(number, line[at:])
+        elif found := _ASKED.match(line, at):
+            sums = self._asked.setdefault(by, [0, 0])
+            sums[0] += int(found["asked"])
+            sums[1] += int(found["found"])
+        elif "LMCache" in line:
+            self._unread(number, line[at:])
+        else:
+            return False
+        return True
+
+    def _unread(self, number: int, text: str) -> None:
+        said = f"line {number} states a figure that can't be read (LMCache): {shown(printable(text))}"
+        self.doubt = self.doubt or said
 
     def stands(self) -> bool:
         """Has LMCache said anything of its cache?"""
@@ -143,4 +157,4 @@ class Reader:
             notes.append(f"transfers: {workers} workers repeat the same tokens; bytes are theirs together")
         if any(held.gib and held.unsized for held in self._moved.values()):
             notes.append("transfers: some lines state tokens without their bytes, so the bytes are left out")
-        return (*notes, self._doubt) if self._doubt else tuple(notes)
+        return (*notes, self.doubt) if self.doubt else tuple(notes)

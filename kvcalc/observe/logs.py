@@ -61,7 +61,7 @@ def _observed(marked: Iterable[tuple[int, str]], name: str) -> Observation:
         return READERS[standing[0]].observed(stated[standing[0]]).with_beside(beside)
     if cache.stands():
         return cache.observation()
-    doubts = [doubt for each in stated.values() for doubt in each.doubts]
+    doubts = [doubt for each in stated.values() for doubt in each.doubts] + ([cache.doubt] if cache.doubt else [])
     if doubts:
         raise UserError(f"{name}: {doubts[0]}, and states no other; give the log as the engine printed it")
     raise _nothing(name, [engine for engine, each in stated.items() if each.findings])

@@ -44,7 +44,7 @@ class Stated:
                     self._restart(line)
                 self._add(each, number, line, found)
             elif each.kind == "always":
-                self._doubt(next(iter(each.pattern.groupindex)), number, line[at:])
+                self._doubt(each.pattern.groupindex, number, line[at:])
 
     def _restart(self, line: str) -> None:
         if self.stands() and not _FURTHER.search(line):
@@ -58,7 +58,7 @@ class Stated:
             value = None if text is None else _value(field, text, each.unit)
             if value is None:
                 if text is not None and FIELDS[field].unit != "text":
-                    self._doubt(field, number, line[found.start() :])
+                    self._doubt((field,), number, line[found.start() :])
                 continue
             finding = Finding(field, value, number, printable(line[:LONGEST_QUOTE]), by)
             if each.kind == "repeats":
@@ -66,8 +66,9 @@ class Stated:
             if len(self.findings) < MOST_FINDINGS:
                 self.findings.append(finding)
 
-    def _doubt(self, field: str, number: int, text: str) -> None:
-        said = f"line {number} states a figure that can't be read ({FIELDS[field].words}): {shown(printable(text))}"
+    def _doubt(self, fields: Iterable[str], number: int, text: str) -> None:
+        words = ", ".join(dict.fromkeys(FIELDS[each].words for each in fields if FIELDS[each].unit != "text"))
+        said = f"line {number} states a figure that can't be read ({words}): {shown(printable(text))}"
         if len(self.doubts) < MOST_NOTES and said not in self.doubts:
             self.doubts.append(said)
 
@@ -155,10 +156,14 @@ class Stated:
         return None if value is None else int(value)
 
     def pool(self, size: float | None) -> float | None:
-        """A pool's size to reckon with: None, and a note, where the engine says that it is zero or less."""
+        """A pool's size to reckon with: None, and a note, where the engine says that nothing is left for one."""
+        refusals = self.of("refusal")
+        if refusals:
+            self.note(f"no memory is left for KV: line {refusals[0].line} states {shown(refusals[0].value)}")
         if size is None or size > 0:
             return size
-        self.note(f"no memory is left for KV: the log states {_shown('available_kv_bytes', size)} of it")
+        line = next(each.line for each in self.findings if each.unit == "bytes" and _number(each) <= 0)
+        self.note(f"no memory is left for KV: line {line} states {_shown('available_kv_bytes', size)} of it")
         return None
 
     def known_format(self, kv_dtype: str | None) -> str | None:
@@ -183,4 +188,4 @@ def _number(finding: Finding) -> float:
 def _shown(field: str, value: float) -> str:
     if FIELDS[field].unit != "bytes":
         return f"{value:,.10g}"
-    return f"-{units.both(-value)}" if value < 0 else units.both(value)
+    return units.both(value) if value > 0 else f"{units.gib(value):.2f} GiB"

@@ -10,13 +10,19 @@ LOOKS_FOR = (
 FIGURES = frozenset(("available_kv_bytes", "kv_tokens", "blocks", "free_bytes"))
 
 _ARGS = r"(?:\w*[Cc]onfig|\w*[Aa]rgs|KvCacheConfig|free_gpu_memory_fraction)\b"
+_POOL = r"Allocated [^(]{0,400} for max tokens in paged KV cache"
 _PAGED = "paged KV cache"
 _WINDOW = "Max KV cache blocks per sequence"
 FORMS: tuple[Form, ...] = (
     form("TensorRT-LLM version", r"TensorRT-LLM version: (?P<version>\d[\w.]*?)(?:Input|\s|$)"),
     form("Engine version", r"Engine version (?P<version>\d[\w.]*) found"),
     # cpp/tensorrt_llm/batch_manager/kvCacheManager.cpp
-    form(_PAGED, r"Allocated <s:available_kv_bytes> for max tokens in paged KV cache \(<n:kv_tokens>\)"),
+    form(
+        _PAGED,
+        r"Allocated <s:available_kv_bytes> for max tokens in paged KV cache \(<n:kv_tokens>\)",
+        opens=_POOL,
+        kind="always",
+    ),
     form("bytes for k/v cache", r"Allocate <s:available_kv_bytes> for k/v cache"),  # 0.8
     form(_PAGED, r"Using <n:kv_tokens> (?:total )?tokens in paged KV cache"),
     form("tokens per block", r"Number of tokens per block: (?P<block_tokens>\d+)"),
