@@ -34,8 +34,7 @@ def observed(stated: Stated) -> Observation:
     total = sum(_cache(row) for _, row in rows)
     cells = _number(main, "cells") or stated.first("kv_size")
     layers = _number(main, "layers") or stated.first("kv_layers")
-    key_format, value_format = (dtype(_word(main, each)) for each in ("k_format", "v_format"))
-    kv = key_format if key_format == value_format or value_format is None else None
+    key_format, value_format = (stated.known_format(dtype(_word(main, each))) for each in ("k_format", "v_format"))
     length, build = stated.first("max_model_len"), stated.word("version")
     return Observation(
         engine="llamacpp",
@@ -46,7 +45,7 @@ def observed(stated: Stated) -> Observation:
         kv_tokens=None if cells is None else int(cells),
         k_bytes=_over(rows, "k_bytes"),
         v_bytes=_over(rows, "v_bytes"),
-        kv_dtype=stated.known_format(kv),
+        kv_dtype=key_format if key_format == value_format or value_format is None else None,
         k_format=key_format,
         v_format=value_format,
         layers=None if layers is None else int(layers),

@@ -15,16 +15,14 @@ MARKERS = frozenset(("out of total", "required tokens", "LMCache"))
 _COUNT, _NUMBER = r"\d{1,12}", r"\d{1,9}(?:\.\d{1,9})?"
 # lmcache/v1/cache_engine.py; the last form is that of a separate LMCache server
 _MOVED = re.compile(
-    rf"(?<!\w)(?P<verb>[Ss]tored|[Rr]etrieved) (?P<tokens>{_COUNT}) (?:out of (?:total )?{_COUNT} (?:required )?"
+    rf"(?P<verb>[Ss]tored|[Rr]etrieved) (?P<tokens>{_COUNT}) (?:out of (?:total )?{_COUNT} (?:required )?"
     rf"(?:out of total {_COUNT} )?tokens(?: \(from {_COUNT} total tokens\))?"
     rf"(?P<size>\.? size: (?:(?P<gib>{_NUMBER}) [gG][bB], cost (?P<ms>{_NUMBER}) ms)?)?"
     rf"|tokens in (?P<s>{_NUMBER}) seconds)",
     re.ASCII,
 )
-_ASKED = re.compile(rf"(?<!\w)Total tokens (?P<asked>{_COUNT}), LMCache hit tokens: (?P<found>{_COUNT})", re.ASCII)
-_OPENS = re.compile(
-    r"(?<!\w)(?:[Ss]tored|[Rr]etrieved) [^\s]{1,400} (?:out of|tokens in) |(?<!\w)Total tokens ", re.ASCII
-)
+_ASKED = re.compile(rf"Total tokens (?P<asked>{_COUNT}), LMCache hit tokens: (?P<found>{_COUNT})", re.ASCII)
+_OPENS = re.compile(r"(?:[Ss]tored|[Rr]etrieved) [^\s]{1,400} (?:out of|tokens in) |Total tokens ", re.ASCII)
 _SPEAKS = re.compile(r"(?<!\w)LMCache")
 _CONFIG = {
     "chunk": re.compile(rf"'?chunk_size'?[=:] ?({_COUNT})\b", re.ASCII),

@@ -42,7 +42,7 @@ class Stated:
             if found := each.pattern.search(line, at):
                 if each.kind == "starts":
                     self._restart(line)
-                self._add(each, number, line, found)
+                self._add(each, number, line, found, prefix.worker(line[:at]))
             elif each.kind == "always":
                 self._doubt(each.pattern.groupindex, number, line[at:])
 
@@ -52,8 +52,7 @@ class Stated:
             self.doubts.clear()
             self.notes[:] = ["the log holds several starts; the last is read"]
 
-    def _add(self, each: Form, number: int, line: str, found: re.Match[str]) -> None:
-        by = prefix.worker(line)
+    def _add(self, each: Form, number: int, line: str, found: re.Match[str], by: str | None) -> None:
         for field, text in found.groupdict().items():
             value = None if text is None else _value(field, text, each.unit)
             if value is None:
