@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
-from kvcalc.observe import lines, llamacpp, lmcache, sglang, trtllm, vllm
+from kvcalc.observe import lines, llamacpp, lmcache, sglang, trtllm, vllm, vllm_forms
 from kvcalc.observe.forms import Form
 from kvcalc.observe.observation import Engine, Observation
 from kvcalc.observe.stated import Stated
@@ -22,7 +22,7 @@ class Reader:
 
 
 READERS: dict[Engine, Reader] = {
-    "vllm": Reader("vLLM", vllm.FORMS, vllm.FIGURES, vllm.LOOKS_FOR, vllm.observed),
+    "vllm": Reader("vLLM", vllm_forms.FORMS, vllm.FIGURES, vllm.LOOKS_FOR, vllm.observed),
     "sglang": Reader("SGLang", sglang.FORMS, sglang.FIGURES, sglang.LOOKS_FOR, sglang.observed),
     "trtllm": Reader("TensorRT-LLM", trtllm.FORMS, trtllm.FIGURES, trtllm.LOOKS_FOR, trtllm.observed),
     "llamacpp": Reader("llama.cpp", llamacpp.FORMS, llamacpp.FIGURES, llamacpp.LOOKS_FOR, llamacpp.observed),
