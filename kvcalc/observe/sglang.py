@@ -67,7 +67,7 @@ def observed(stated: Stated) -> Observation:
     together = _total(mine, "kv_bytes")
     available = stated.least("both_bytes") or together or (keys + values if keys and values else None)
     below = next((size for size in (available, keys, values) if size is not None and size <= 0), available)
-    pool = stated.pool(below)
+    pool = stated.pool(below, "both_bytes", "kv_bytes", "k_bytes", "v_bytes")
     length = stated.last("max_model_len")
     host = stated.least("host_bytes")
     tp, pp, dp = (None if (value := stated.first(each)) is None else int(value) for each in ("tp", "pp", "dp"))

@@ -154,14 +154,14 @@ class Stated:
         value = self.least(field)
         return None if value is None else int(value)
 
-    def pool(self, size: float | None) -> float | None:
-        """A pool's size to reckon with: None, and a note, where the engine says that nothing is left for one."""
+    def pool(self, size: float | None, *fields: str) -> float | None:
+        """A pool's size to reckon with: None, and a note, where these fields say that nothing is left for one."""
         refusals = self.of("refusal")
         if refusals:
             self.note(f"no memory is left for KV: line {refusals[0].line} states {shown(refusals[0].value)}")
         if size is None or size > 0:
             return size
-        line = next(each.line for each in self.findings if each.unit == "bytes" and _number(each) <= 0)
+        line = next(each.line for field in fields for each in self.of(field) if _number(each) <= 0)
         self.note(f"no memory is left for KV: line {line} states {_shown('available_kv_bytes', size)} of it")
         return None
 

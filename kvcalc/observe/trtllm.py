@@ -54,7 +54,7 @@ def observed(stated: Stated) -> Observation:
     if len({finding.value for finding in stated.of("available_kv_bytes")}) > 1:
         stated.notes.append("available_kv_bytes: the log states several pools, as after a trial; the last is read")
     size = stated.last("available_kv_bytes") or None  # AutoDeploy prints 0.00 GiB of a fake pool
-    pool = stated.pool(size)
+    pool = stated.pool(size, "available_kv_bytes")
     pools = _windows(stated)
     length, blocks = _count(stated, "max_model_len"), _count(stated, "blocks")
     return Observation(

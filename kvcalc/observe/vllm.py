@@ -25,7 +25,7 @@ def observed(stated: Stated) -> Observation:
     kv = stated.word("kv_dtype")
     weights = stated.most("weights_bytes")
     available = stated.least("available_kv_bytes" if stated.of("available_kv_bytes") else "used_bytes")
-    pool = stated.pool(available)
+    pool = stated.pool(available, "available_kv_bytes", "used_bytes")
     _note_ranks(stated, (tp or 1) * (pp or 1))
     return Observation(
         engine="vllm",

@@ -41,9 +41,7 @@ def test_the_form_says_whether_a_gb_is_a_gib():
     assert figure("host_bytes", "1 GB", "GB") == 1e9
 
 
-@pytest.mark.parametrize(
-    "text", ["5.4.1.2 GiB", "nan GiB", f"{'9' * 310} GiB", f"{'9' * 15} TiB" + "B", "\u0665\u0664 GiB"]
-)
+@pytest.mark.parametrize("text", ["5.4.1.2 GiB", "nan GiB", f"{'9' * 310} GiB", f"{'9' * 15} TiB", "\u0665\u0664 GiB"])
 def test_what_is_no_size_is_none(text):
     assert figure("available_kv_bytes", text, "GiB") is None
 

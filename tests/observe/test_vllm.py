@@ -113,6 +113,11 @@ def test_a_pool_below_zero_is_no_pool():
     assert found.value == pytest.approx(-0.94 * GIB)
 
 
+def test_the_line_that_is_named_is_the_pools():
+    graphs = "INFO [gpu_model_runner.py:3118] Graph capturing finished in 5 secs, took 0.00 GiB"
+    assert any("line 2 states -1.25 GiB" in note for note in parse(graphs, memory(0, -1.25)).notes)
+
+
 def test_a_refusal_for_want_of_any_memory_is_read():
     seen = parse(
         "(EngineCore_DP0 pid=9) ERROR 10-08 20:33:48 [core.py:708] ValueError: No available memory for the cache blocks. "
