@@ -92,6 +92,8 @@ def _length(
 def _format(log: Observation, model: Model | None, asked: str | None) -> str | None:
     asked = None if asked in (None, formats.AUTO) else formats.named(asked)
     word = asked or log.kv_dtype or log.k_format
+    if not asked and not log.kv_format_known:
+        return None  # its bytes are not known, so nothing is predicted
     if model is None:
         return word if word in formats.NAMES else None
     try:

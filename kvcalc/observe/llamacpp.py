@@ -1,30 +1,27 @@
 """llama.cpp's start-up log, with its forks' and servers' (its print statements from 2023 to b11195)."""
 
-from kvcalc.observe.forms import Form, Stated, dtype, form
+from kvcalc.observe.forms import Form, dtype, form
 from kvcalc.observe.observation import Finding, Observation, Pool, PoolKind
+from kvcalc.observe.stated import Stated
 
 LOOKS_FOR = "'KV self size' or 'llama_kv_cache: size ='"
 FIGURES = frozenset(("cache_bytes", "buffer_bytes"))
 
-_SIZE = r"size\s*=\s*<n:cache_bytes> Mi?B"  # "MB" in 2023, and 2^20 all the same
+_SIZE = r"size\s*=\s*<s:cache_bytes>"  # "MB" in 2023, and 2^20 all the same
+_PARTS = r", (?:K|c\^KV) \((?P<k_format>\w+)\):\s*<s:k_bytes>(?:, V \((?P<v_format>\w+)\):\s*<s:v_bytes>)?"
 FORMS: tuple[Form, ...] = (
-    form("build: ", r"\bbuild: (?P<version>\d+) \(", starts=True),
+    form("build: ", r"\bbuild: (?P<version>\d+) \(", kind="starts"),
     form("general.name", r"general\.name\s+(?:str\s+)?= (?P<model>.+?)\s*$"),
     form("n_ctx", r"\bn_ctx\s*=\s*(?P<max_model_len>\d+)"),
-    form("model buffer size", r"(?!CPU)\b\w+ model buffer size =\s*<n:model_bytes> MiB", "MiB"),
-    form("compute buffer size", r" (?!CPU|\w+_Host)\w+ +compute buffer size =\s*<n:compute_bytes> MiB", "MiB"),
+    form("model buffer size", r"(?!CPU)\w+ model buffer size =\s*<s:model_bytes>"),
+    form("compute buffer size", r"(?!CPU|\w+_Host)\w+ +compute buffer size =\s*<s:compute_bytes>"),
     # src/llama-kv-cache*.cpp, src/llama-memory-recurrent.cpp
-    form("n_layer = ", r"\bkv_size = (?P<kv_size>\d+),.* n_layer = (?P<kv_layers>\d+)"),
+    form("n_layer = ", r"kv_size = (?P<kv_size>\d+),.* n_layer = (?P<kv_layers>\d+)"),
     form("SWA KV cache, size", r"creating (?P<cache_kind>non-SWA|    SWA) KV cache, size"),
-    form("KV buffer size", r"KV buffer size =\s*<n:buffer_bytes> MiB", "MiB"),
-    form("elf size", r"[Kk][Vv] self " + _SIZE + r"\s*$", "MiB"),
-    form(
-        "MiB",
-        _SIZE + r"(?: \(\s*(?P<cells>\d+) cells,\s*(?P<layers>\d+) layers,[^)]*\))?, (?:K|c\^KV) "
-        r"\((?P<k_format>\w+)\):\s*<n:k_bytes> MiB(?:, V \((?P<v_format>\w+)\):\s*<n:v_bytes> MiB)?",
-        "MiB",
-    ),
-    form("MiB, S (", r"size\s*=\s*<n:state_bytes> MiB \(\s*(?P<slots>\d+) cells,[^)]*\), R \(", "MiB"),
+    form("KV buffer size", r"KV buffer size =\s*<s:buffer_bytes>", opens=r"\w+ +KV buffer size"),
+    form("elf size", rf"[Kk][Vv] self {_SIZE}(?:\s*$|{_PARTS})", opens="[Kk][Vv] self size", kind="always"),
+    form(" cells,", rf"{_SIZE} \(\s*(?P<cells>\d+) cells,\s*(?P<layers>\d+) layers,[^)]*\){_PARTS}"),
+    form(" cells,", r"size\s*=\s*<s:state_bytes> \(\s*(?P<slots>\d+) cells,[^)]*\), R \("),
 )
 
 Row = dict[str, Finding]
@@ -37,7 +34,7 @@ def observed(stated: Stated) -> Observation:
     total = sum(_cache(row) for _, row in rows)
     cells = _number(main, "cells") or stated.first("kv_size")
     layers = _number(main, "layers") or stated.first("kv_layers")
-    key_format, value_format = (dtype(_word(main, each)) for each in ("k_format", "v_format"))
+    key_format, value_format = (stated.known_format(dtype(_word(main, each))) for each in ("k_format", "v_format"))
     length, build = stated.first("max_model_len"), stated.word("version")
     return Observation(
         engine="llamacpp",
@@ -56,8 +53,8 @@ def observed(stated: Stated) -> Observation:
         pools=_pools(stated, rows),
         weights_bytes=_sum(stated, "model_bytes"),
         activation_bytes=_sum(stated, "compute_bytes"),
-        findings=tuple(stated.findings),
-        notes=tuple(stated.notes),
+        findings=stated.published(),
+        notes=stated.noted(),
     )
 
 

@@ -1,4 +1,7 @@
-"""LMCache's metrics, its own or among vLLM's. Every tensor-parallel worker counts every request."""
+"""LMCache's metrics, its own or among vLLM's. Every tensor-parallel worker counts every request.
+
+Names that begin with `mp_` are those of a server of its own (docs/source/mp/observability/metrics.rst of LMCache).
+"""
 
 from kvcalc.observe.observation import Lookup, Observation, Traffic, Transfer
 from kvcalc.observe.rates import fraction
@@ -10,14 +13,14 @@ WORKERS = ("worker_id", "worker")
 
 def observed(window: Window) -> Observation:
     """What LMCache's metrics say; a counter that workers repeat is read once."""
-    evicted = _count(window, "local_cpu_evict_keys_count")
+    evicted = window.count("lmcache:local_cpu_evict_keys_count", "lmcache:mp_l1_evicted_chunks", repeated=WORKERS)
     return Observation(
         engine="lmcache",
         model=window.label("model_name"),
         traffic=Traffic(
             elapsed_s=window.elapsed_s,
-            lookups=_lookups(window),
-            transfers=_transfers(window),
+            lookups=(*_lookups(window), *_server_lookups(window)),
+            transfers=(*_transfers(window), *_server_transfers(window)),
             evicted=evicted,
             evicted_unit=None if evicted is None else "chunks",
             prompt_tokens=_count(window, "num_prompt_tokens"),
@@ -46,6 +49,20 @@ def _lookups(window: Window) -> tuple[Lookup, ...]:
     return (*lookups, *(Lookup(kind, "requests", asked=number) for kind, number in requests if number is not None))
 
 
+def _server_lookups(window: Window) -> tuple[Lookup, ...]:
+    """L1 is the server's DRAM; L2 is asked for what L1 lacks."""
+    asked, found, first, second = (
+        _count(window, f"mp_lookup_{name}_tokens") for name in ("requested", "hit", "hit_l1", "hit_l2")
+    )
+    if asked is None:
+        return ()
+    lookups = [Lookup("external", "tokens", asked=asked, found=found)]
+    if first is not None:
+        lookups.append(Lookup("dram", "tokens", asked=asked, found=first))
+        lookups.append(Lookup("store", "tokens", asked=asked - first, found=second))
+    return tuple(lookups)
+
+
 def _transfers(window: Window) -> tuple[Transfer, ...]:
     """Speeds are tokens a second, not bytes; without a count their sum says nothing."""
     moved = []
@@ -61,6 +78,19 @@ def _transfers(window: Window) -> tuple[Transfer, ...]:
         size = window.count(f"lmcache:num_remote_{way}_bytes")  # each worker moves its own
         if size is not None:
             moved.append(Transfer(source, target, bytes=size))
+    return tuple(moved)
+
+
+def _server_transfers(window: Window) -> tuple[Transfer, ...]:
+    """The copies between GPU and host memory alone: the kernel's phase counts the same bytes, and waits for the GPU."""
+    moved = []
+    for direction, source, target in (("h2d", "dram", "hbm"), ("d2h", "hbm", "dram")):
+        size, seconds = (
+            window.count(f"lmcache:mp_transfer_phase_{name}", phase="staging", direction=direction)
+            for name in ("bytes", "elapsed_seconds")
+        )
+        if size is not None:  # the seconds of all GPUs are added up
+            moved.append(Transfer(source, target, bytes=size, seconds=seconds, thread_seconds=True))
     return tuple(moved)
 
 

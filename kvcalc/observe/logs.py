@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable
 
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
-from kvcalc.observe import lines, llamacpp, lmcache, sglang, trtllm, vllm
-from kvcalc.observe.forms import Form, Stated
+from kvcalc.observe import lines, llamacpp, lmcache, sglang, trtllm, vllm, vllm_forms
+from kvcalc.observe.forms import Form
 from kvcalc.observe.observation import Engine, Observation
+from kvcalc.observe.stated import Stated
 
 
 @frozen
@@ -21,12 +22,14 @@ class Reader:
 
 
 READERS: dict[Engine, Reader] = {
-    "vllm": Reader("vLLM", vllm.FORMS, vllm.FIGURES, vllm.LOOKS_FOR, vllm.observed),
+    "vllm": Reader("vLLM", vllm_forms.FORMS, vllm.FIGURES, vllm.LOOKS_FOR, vllm.observed),
     "sglang": Reader("SGLang", sglang.FORMS, sglang.FIGURES, sglang.LOOKS_FOR, sglang.observed),
     "trtllm": Reader("TensorRT-LLM", trtllm.FORMS, trtllm.FIGURES, trtllm.LOOKS_FOR, trtllm.observed),
     "llamacpp": Reader("llama.cpp", llamacpp.FORMS, llamacpp.FIGURES, llamacpp.LOOKS_FOR, llamacpp.observed),
 }
-MARKERS = lmcache.MARKERS.union(form.marker for reader in READERS.values() for form in reader.forms)
+_FORMS = tuple(form for reader in READERS.values() for form in reader.forms)
+REPEATED = frozenset(form.marker for form in _FORMS if form.kind == "repeats")
+MARKERS = lmcache.MARKERS.union(form.marker for form in _FORMS) - REPEATED
 
 
 def read(source: str) -> Observation:
@@ -34,12 +37,12 @@ def read(source: str) -> Observation:
 
     Raises UserError for what is not a log, a log of no engine known here, and one of two engines.
     """
-    return _observed(lines.marked(source, MARKERS), "stdin" if source == "-" else repr(source))
+    return _observed(lines.marked(source, MARKERS, REPEATED), "stdin" if source == "-" else repr(source))
 
 
 def parse(text: str) -> Observation:
     """What a log that is held already says. Raises UserError as `read` does."""
-    return _observed(lines.of_text(text, MARKERS), "the log")
+    return _observed(lines.of_text(text, MARKERS, REPEATED), "the log")
 
 
 def _observed(marked: Iterable[tuple[int, str]], name: str) -> Observation:
@@ -58,6 +61,9 @@ def _observed(marked: Iterable[tuple[int, str]], name: str) -> Observation:
         return READERS[standing[0]].observed(stated[standing[0]]).with_beside(beside)
     if cache.stands():
         return cache.observation()
+    doubts = [doubt for each in stated.values() for doubt in each.doubts] + ([cache.doubt] if cache.doubt else [])
+    if doubts:
+        raise UserError(f"{name}: {doubts[0]}, and states no other; give the log as the engine printed it")
     raise _nothing(name, [engine for engine, each in stated.items() if each.findings])
 
 

@@ -4,6 +4,8 @@ from dataclasses import replace
 from typing import Literal
 
 from kvcalc.frozen import frozen
+from kvcalc.observe.fields import FIELDS
+from kvcalc.physics import formats
 
 Engine = Literal["vllm", "sglang", "trtllm", "lmcache", "llamacpp", "dynamo"]
 Meaning = Literal["blocks", "concurrency"]
@@ -16,10 +18,20 @@ class Finding:
     """One stated figure and where it stands."""
 
     field: str  # of Observation, or of the Pool or Transfer it went into
-    value: float | str
+    value: int | float | str
     line: int  # counted from 1
     text: str  # the line, without colour codes and shortened
     worker: str | None = None  # as the log calls it: "TP0", "EngineCore_DP1"
+
+    @property
+    def words(self) -> str:
+        """What the figure is, for a page."""
+        return FIELDS[self.field].words
+
+    @property
+    def unit(self) -> str:
+        """What it counts: "bytes", "tokens", "blocks", ..., "fraction", "percent", or "text" for what is no figure."""
+        return FIELDS[self.field].unit
 
 
 @frozen
@@ -135,7 +147,8 @@ class Observation:
     kv_dtype: str | None = None
     max_model_len: int | None = None
 
-    available_kv_bytes: float | None = None  # of the KV pool, one rank
+    available_kv_bytes: float | None = None  # of the KV pool, one rank; None too where it is zero or less
+    no_kv_memory: bool = False  # the engine says that no memory is left for KV
     kv_tokens: int | None = None
     kv_tokens_meaning: Meaning | None = None  # blocks x block size / groups, or concurrency x max_model_len
     blocks: int | None = None
@@ -170,6 +183,11 @@ class Observation:
     beside: "tuple[Observation, ...]" = ()  # what LMCache or Dynamo say of themselves in the same log or metrics
 
     @property
+    def kv_format_known(self) -> bool:
+        """Are the bytes of the stated KV format known? Nothing can be predicted from one that isn't."""
+        return all(each is None or each in formats.NAMES for each in (self.kv_dtype, self.k_format, self.v_format))
+
+    @property
     def block_product(self) -> int | None:
         """Tokens in all blocks: more than `kv_tokens` where layers of several kinds share the blocks."""
         return self.blocks * self.block_tokens if self.blocks and self.block_tokens else None
@@ -186,8 +204,9 @@ class Observation:
         return self.host_pool_bytes / tokens if self.host_pool_bytes and tokens else None
 
     def with_beside(self, others: "tuple[Observation, ...]") -> "Observation":
-        """The same, with what others in the same log or metrics say."""
-        return replace(self, beside=others) if others else self
+        """The same, with what others in the same log or metrics say, whose findings are listed too."""
+        theirs = tuple(finding for other in others for finding in other.findings)
+        return replace(self, beside=others, findings=(*self.findings, *theirs)) if others else self
 
     def over_scrapes(self, pool_usage: float | None, notes: tuple[str, ...]) -> "Observation":
         """The same, with the pool's usage at its fullest."""

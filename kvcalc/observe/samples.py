@@ -5,8 +5,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from kvcalc import units
 from kvcalc.errors import UserError, shown
 from kvcalc.frozen import frozen
+from kvcalc.observe.quote import printable
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -23,7 +25,7 @@ class Scrape:
     samples: dict[str, dict[Labels, float]]
     counters: frozenset[str]  # names of what only grows
     help: dict[str, str]
-    at_s: float | None = None  # when it was taken; the seconds of any clock
+    at_s: float | None = None  # when it was taken; the seconds of any clock; None of a stored file
     name: str = "the metrics"
 
 
@@ -82,7 +84,7 @@ def _parser() -> Callable[[str], Iterable[Any]]:
 class Window:
     """Counters since the engine started, or between two scrapes; gauges as they stand at its end.
 
-    Figures that are NaN or infinite are unknown, and `notes` names them.
+    Figures that are NaN, infinite or beyond anything measured are unknown, and `notes` names them.
     """
 
     def __init__(self, end: Scrape, start: Scrape | None = None) -> None:
@@ -91,6 +93,8 @@ class Window:
         self.notes: list[str] = []
         if start is not None:
             _refuse_backwards(start, end)
+            if self.elapsed_s is None:
+                self.notes.append("the time between the two scrapes is not known: nothing is told per hour")
 
     @property
     def elapsed_s(self) -> float | None:
@@ -105,14 +109,14 @@ class Window:
         return self._end.help.get(name, "")
 
     def series(self, name: str, **labels: str) -> dict[Labels, float]:
-        """The finite series of a name whose labels include these, as they stand."""
+        """The series of a name whose labels include these, as they stand, without unknown figures."""
         wanted = set(labels.items())
         found = {key: value for key, value in self._end.samples.get(name, {}).items() if wanted <= set(key)}
         for value in found.values():
             note = f"{name} is {value}: read as unknown"
-            if not math.isfinite(value) and note not in self.notes:
+            if not _known(value) and note not in self.notes:
                 self.notes.append(note)
-        return {key: value for key, value in found.items() if math.isfinite(value)}
+        return {key: value for key, value in found.items() if _known(value)}
 
     def gauges(self, *names: str, **labels: str) -> list[float]:
         """The values of the first of these names that has any."""
@@ -139,7 +143,7 @@ class Window:
 
     def _grown(self, name: str, key: Labels, value: float) -> float:
         before = self._start.samples.get(name, {}).get(key, 0.0) if self._start else 0.0
-        return value - before if math.isfinite(before) else value
+        return value - before if _known(before) else value
 
     def mean(self, *names: str) -> tuple[float | None, float | None]:
         """The mean of a histogram and how many it is over; the mean is unknown without its count."""
@@ -154,12 +158,17 @@ class Window:
         for series in self._end.samples.values():
             for key in series:
                 if (value := dict(key).get(name)) and value != "None":
-                    return value
+                    return printable(value)
         return None
 
     def info(self, name: str) -> list[dict[str, str]]:
         """The labels of an info metric, without those that say nothing."""
-        return [{key: value for key, value in labels if value != "None"} for labels in self._end.samples.get(name, {})]
+        found = self._end.samples.get(name, {})
+        return [{key: printable(value) for key, value in labels if value != "None"} for labels in found]
+
+
+def _known(value: float) -> bool:
+    return math.isfinite(value) and abs(value) <= units.LARGEST_VALUE
 
 
 def restarted(start: Scrape, end: Scrape) -> str | None:

@@ -20,19 +20,23 @@ TOKEN = "KVCALC_METRICS_TOKEN"
 Clock = Callable[[], float]
 
 
-def take(source: str, clock: Clock = time.monotonic, timeout_s: float = TIMEOUT_S) -> Scrape:
+def take(source: str, clock: Clock = time.monotonic, timeout_s: float = TIMEOUT_S, at_s: float | None = None) -> Scrape:
     """One scrape of a path, of stdin for `-`, or of an http(s) address.
+
+    An address is scraped now. When a stored file was taken is not known unless `at_s` says it: it is read at another
+    time. Of two files only the difference of theirs counts.
 
     A bearer token for the address comes from $KVCALC_METRICS_TOKEN and from nowhere else. Raises UserError for what
     cannot be read, is too long, takes too long, redirects to another host, or is not metrics.
     """
     if source.startswith(("http://", "https://")):
         text = _fetched(source, timeout_s)
+        at_s = clock() if at_s is None else at_s
     elif source == "-":
         text = _text(sys.stdin.buffer.read(LIMIT + 1), "stdin")
     else:
         text = _file(source)
-    return samples.parse(text, "stdin" if source == "-" else repr(source), clock())
+    return samples.parse(text, "stdin" if source == "-" else repr(source), at_s)
 
 
 def watch(

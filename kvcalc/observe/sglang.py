@@ -1,52 +1,60 @@
 """SGLang's start-up log (its print statements from 0.3 to 0.5.23). Its device "GB" is 2^30, its host "GB" is 10^9."""
 
-from kvcalc.observe.forms import Form, Stated, dtype, form
+from kvcalc.observe.forms import Form, dtype, form
 from kvcalc.observe.observation import Finding, Observation, Pool
+from kvcalc.observe.stated import Stated
 
 LOOKS_FOR = "'KV Cache is allocated' or 'max_total_num_tokens='"
-FIGURES = frozenset(("pool_tokens", "scheduler_tokens", "host_bytes", "window_tokens", "slots"))
+FIGURES = frozenset(("pool_tokens", "scheduler_tokens", "host_bytes", "window_tokens", "slots", "refusal"))
 
 _ARGS = "server_args="
+_POOL = r"KV Cache is allocated\."
+_MOST = r"max_total_num_tokens="
+_LOADED = r"Load weight end\."
 FORMS: tuple[Form, ...] = (
     # srt/server_args.py, entrypoints/engine.py: ServerArgs(name=value) and, later, {'name': value}
-    form(_ARGS, r"'?model_path'?[=:] ?'(?P<model>[^']+)'", starts=True),
-    form(_ARGS, r"\b'?tp_size'?[=:] ?(?P<tp>\d+)"),
-    form(_ARGS, r"\b'?pp_size'?[=:] ?(?P<pp>\d+)"),
-    form(_ARGS, r"\b'?dp_size'?[=:] ?(?P<dp>\d+)"),
-    form(_ARGS, r"\b'?kv_cache_dtype'?[=:] ?'(?P<kv_dtype>\w+)'"),
-    form(_ARGS, r"\b'?quantization'?[=:] ?'(?P<quantization>\w+)'"),
-    form(_ARGS, r"\b'?mem_fraction_static'?[=:] ?(?P<memory_utilization>[\d.]+)"),
-    form(_ARGS, r"\b'?page_size'?[=:] ?(?P<block_tokens>\d+)"),
-    form(_ARGS, r"\b'?hicache_size'?[=:] ?<n:host_asked_bytes>", "GB"),
+    form(_ARGS, r"'?model_path'?[=:] ?'(?P<model>[^']+)'", opens=_ARGS, kind="starts"),
+    form(_ARGS, r"\b'?tp_size'?[=:] ?(?P<tp>\d+)", opens=_ARGS),
+    form(_ARGS, r"\b'?pp_size'?[=:] ?(?P<pp>\d+)", opens=_ARGS),
+    form(_ARGS, r"\b'?dp_size'?[=:] ?(?P<dp>\d+)", opens=_ARGS),
+    form(_ARGS, r"\b'?kv_cache_dtype'?[=:] ?'(?P<kv_dtype>[\w.-]+)'", opens=_ARGS),
+    form(_ARGS, r"\b'?quantization'?[=:] ?'(?P<quantization>[\w-]+)'", opens=_ARGS),
+    form(_ARGS, r"\b'?mem_fraction_static'?[=:] ?(?P<memory_utilization>[\d.]+)", opens=_ARGS),
+    form(_ARGS, r"\b'?page_size'?[=:] ?(?P<block_tokens>\d+)", opens=_ARGS),
+    form(_ARGS, r"\b'?hicache_size'?[=:] ?<n:host_asked_bytes>", "GB", opens=_ARGS),
     # srt/model_executor/model_runner.py
-    form("Load weight end", r"Load weight end\..*\bdtype=(?P<weight_dtype>[\w.]+)"),
-    form("Load weight end", r"Load weight end\..*\bquant=(?P<quantization>\w+)"),
-    form("Load weight end", r"Load weight end\..*\bmem usage=<n:weights_bytes> GB"),
-    form("layer_tokens=", r"\bfull_layer_tokens=<c:full_tokens>, swa_layer_tokens=<c:window_tokens>"),
-    form("graph end", r"Capture .*[Gg]raph end\..*\bmem usage=<n:graphs_bytes> GB"),
+    form("Load weight end", r"\bdtype=(?P<weight_dtype>[\w.]+)", opens=_LOADED),
+    form("Load weight end", r"\bquant=(?P<quantization>[\w-]+)", opens=_LOADED),
+    form("Load weight end", r"\bmem usage=<s:weights_bytes>", opens=_LOADED),
+    form(
+        "layer_tokens=",
+        r"\bfull_layer_tokens=<n:full_tokens>, swa_layer_tokens=<n:window_tokens>",
+        opens=r"(?:Use sliding window|full_layer_tokens=)",
+    ),
+    form("graph end", r"Capture .*[Gg]raph end\..*\bmem usage=<s:graphs_bytes>"),
     # srt/mem_cache/memory_pool.py
     form(
         "KV Cache is allocated",
-        r"KV Cache is allocated\.(?: dtype: (?P<kv_dtype>[\w.]+),)? #tokens: <c:pool_tokens>, "
-        r"(?:K size: <n:k_bytes> GB, V size: <n:v_bytes> GB|KV size: <n:kv_bytes> GB)",
-    ),
-    form(
-        "KV Cache is allocated",
-        r"KV Cache is allocated\.(?: dtype: (?P<kv_dtype>[\w.]+),)? #tokens: <c:pool_tokens>\.?$",
+        r"KV Cache is allocated\.(?: dtype: (?P<kv_dtype>[\w.-]+),)? #tokens: <n:pool_tokens>"
+        r"(?:, (?:K size: <s:k_bytes>, V size: <s:v_bytes>|KV size: <s:kv_bytes>)|$)",
+        opens=_POOL,
+        kind="always",
     ),
     form(
         "SWAKVPool mem usage",
-        r"SWAKVPool mem usage: <n:both_bytes> GB, swa size: <c:window_tokens>, full size: <c:full_tokens>",
+        r"SWAKVPool mem usage: <s:both_bytes>, swa size: <n:window_tokens>, full size: <n:full_tokens>",
     ),
     form(
         "Mamba Cache is allocated",
-        r"max_mamba_cache_size: <c:slots>, conv_state size: <n:conv_bytes> ?GB, ssm_state size: <n:ssm_bytes> ?GB",
+        r"max_mamba_cache_size: <n:slots>, conv_state size: <s:conv_bytes>, ssm_state size: <s:ssm_bytes>",
+        opens=r"Mamba Cache is allocated",
     ),
     # srt/managers/scheduler.py
-    form("max_total_num_tokens=", r"\bmax_total_num_tokens=<c:scheduler_tokens>"),
-    form("max_total_num_tokens=", r"\bcontext_len=<c:max_model_len>"),
+    form("max_total_num_tokens=", r"\bmax_total_num_tokens=<n:scheduler_tokens>", opens=_MOST, kind="always"),
+    form("max_total_num_tokens=", r"\bcontext_len=<n:max_model_len>", opens=_MOST),
+    form("Not enough memory", r"(?P<refusal>Not enough memory)\. Please try"),
     # srt/mem_cache/memory_pool_host.py
-    form("host memory for hierarchical", r"Allocating <n:host_bytes> GB host memory for hierarchical", "GB"),
+    form("host memory for hierarchical", r"Allocating <s:host_bytes> host memory for hierarchical", "GB"),
 )
 
 Row = dict[str, Finding]
@@ -59,6 +67,8 @@ def observed(stated: Stated) -> Observation:
     keys, values = _total(mine, "k_bytes"), _total(mine, "v_bytes")
     together = _total(mine, "kv_bytes")
     available = stated.least("both_bytes") or together or (keys + values if keys and values else None)
+    below = next((size for size in (available, keys, values) if size is not None and size <= 0), available)
+    pool = stated.pool(below, "both_bytes", "kv_bytes", "k_bytes", "v_bytes")
     length = stated.last("max_model_len")
     host = stated.least("host_bytes")
     tp, pp, dp = (None if (value := stated.first(each)) is None else int(value) for each in ("tp", "pp", "dp"))
@@ -70,21 +80,22 @@ def observed(stated: Stated) -> Observation:
         pp=pp,
         dp=dp,
         weight_dtype=stated.word("quantization") or dtype(stated.word("weight_dtype")),
-        kv_dtype=_kv_dtype(stated),
+        kv_dtype=stated.known_format(_kv_dtype(stated)),
         max_model_len=None if length is None else int(length),
-        available_kv_bytes=available,
+        available_kv_bytes=pool,
+        no_kv_memory=pool is None and (below is not None or bool(stated.of("refusal"))),
         kv_tokens=tokens if tokens is not None else _tokens(stated, mine),
         block_tokens=None if page is None else int(page),
-        k_bytes=keys,
-        v_bytes=values,
+        k_bytes=keys if pool else None,
+        v_bytes=values if pool else None,
         pools=_pools(stated, mine, drafts),
         memory_utilization=stated.last("memory_utilization"),
         weights_bytes=stated.most("weights_bytes"),
         graphs_bytes=_graphs(stated),
         host_pool_bytes=host,
         host_asked_bytes=stated.last("host_asked_bytes") or None,
-        findings=tuple(stated.findings),
-        notes=tuple(stated.notes),
+        findings=stated.published(),
+        notes=stated.noted(),
     )
 
 

@@ -21,7 +21,7 @@ def observed(window: Window) -> Observation:
         engine="sglang",
         model=window.label("model_name") or window.label("name"),
         max_model_len=_whole(window, "sglang:context_len"),
-        available_kv_bytes=units.size(f"{memory} GiB") if memory else None,
+        available_kv_bytes=memory * units.size("1 GiB") if memory and memory > 0 else None,
         kv_tokens=_whole(window, "sglang:max_total_num_tokens"),
         block_tokens=page,
         cpu_blocks=host // (page or 1) if host else None,

@@ -1,37 +1,48 @@
 """TensorRT-LLM's start-up log (its print statements from 0.8 to 1.3)."""
 
-from kvcalc.observe.forms import Form, Stated, form
+from kvcalc.observe.forms import Form, form
 from kvcalc.observe.observation import Observation, Pool
+from kvcalc.observe.stated import Stated
 
 LOOKS_FOR = (
     "'[MemUsageChange] Allocated ... for max tokens in paged KV cache' or 'Number of blocks in KV cache primary pool'"
 )
 FIGURES = frozenset(("available_kv_bytes", "kv_tokens", "blocks", "free_bytes"))
 
+_ARGS = r"(?:\w*[Cc]onfig|\w*[Aa]rgs|KvCacheConfig|free_gpu_memory_fraction)\b"
+_POOL = r"Allocated [^(]{0,400} for max tokens in paged KV cache"
 _PAGED = "paged KV cache"
 _WINDOW = "Max KV cache blocks per sequence"
 FORMS: tuple[Form, ...] = (
     form("TensorRT-LLM version", r"TensorRT-LLM version: (?P<version>\d[\w.]*?)(?:Input|\s|$)"),
     form("Engine version", r"Engine version (?P<version>\d[\w.]*) found"),
     # cpp/tensorrt_llm/batch_manager/kvCacheManager.cpp
-    form(_PAGED, r"Allocated <n:available_kv_bytes> GiB for max tokens in paged KV cache \(<c:kv_tokens>\)"),
-    form("bytes for k/v cache", r"Allocate <c:available_kv_bytes> bytes for k/v cache", "B"),  # 0.8
-    form(_PAGED, r"Using <c:kv_tokens> (?:total )?tokens in paged KV cache"),
+    form(
+        _PAGED,
+        r"Allocated <s:available_kv_bytes> for max tokens in paged KV cache \(<n:kv_tokens>\)",
+        opens=_POOL,
+        kind="always",
+    ),
+    form("bytes for k/v cache", r"Allocate <s:available_kv_bytes> for k/v cache"),  # 0.8
+    form(_PAGED, r"Using <n:kv_tokens> (?:total )?tokens in paged KV cache"),
     form("tokens per block", r"Number of tokens per block: (?P<block_tokens>\d+)"),
-    form("primary pool", r"Number of blocks in KV cache primary pool: <c:blocks>"),
-    form("secondary pool", r"Number of blocks in KV cache secondary pool: <c:cpu_blocks>"),
+    form("primary pool", r"Number of blocks in KV cache primary pool: <n:blocks>"),
+    form("secondary pool", r"Number of blocks in KV cache secondary pool: <n:cpu_blocks>"),
     form(
         _WINDOW,
-        r"\[window size=<c:window>\], tokens per block=(?P<block_tokens>\d+), primary blocks=<c:blocks>, "
-        r"secondary blocks=<c:cpu_blocks>(?:, max sequence length=<c:max_model_len>)?",
+        r"\[window size=(?P<window>\d+)\], tokens per block=(?P<block_tokens>\d+), primary blocks=<n:blocks>, "
+        r"secondary blocks=<n:cpu_blocks>(?:, max sequence length=<n:max_model_len>)?",
+        opens=_WINDOW,
     ),
-    form("max tokens in paged kv cache", r"total: <n:device_bytes> GiB, available: <n:free_bytes> GiB"),
-    form("execution context memory", r"Allocated <n:activation_bytes> MiB for execution context memory", "MiB"),
-    form("Loaded engine size", r"Loaded engine size: <n:weights_bytes> MiB", "MiB"),
+    form(
+        "max tokens in paged kv cache", r"total: <s:device_bytes>, available: <s:free_bytes>", opens="Memory usage when"
+    ),
+    form("execution context memory", r"Allocated <s:activation_bytes> for execution context memory"),
+    form("Loaded engine size", r"Loaded engine size: <s:weights_bytes>"),
     # tensorrt_llm/_torch/pyexecutor
-    form("max_num_requests=", r"\bmax_seq_len=<c:max_model_len>, max_num_requests="),
-    form("maxSequenceLen:", r"TRTGptModel maxSequenceLen: <c:max_model_len>"),
-    form("free_gpu_memory_fraction", r"free_gpu_memory_fraction'?[=:] ?(?P<memory_utilization>[\d.]+)"),
+    form("max_num_requests=", r"\bmax_seq_len=<n:max_model_len>, max_num_requests=", opens=r"max_seq_len="),
+    form("maxSequenceLen:", r"TRTGptModel maxSequenceLen: <n:max_model_len>"),
+    form("free_gpu_memory_fraction", r"free_gpu_memory_fraction'?[=:] ?(?P<memory_utilization>[\d.]+)", opens=_ARGS),
 )
 
 
@@ -42,13 +53,16 @@ def observed(stated: Stated) -> Observation:
     """
     if len({finding.value for finding in stated.of("available_kv_bytes")}) > 1:
         stated.notes.append("available_kv_bytes: the log states several pools, as after a trial; the last is read")
+    size = stated.last("available_kv_bytes") or None  # AutoDeploy prints 0.00 GiB of a fake pool
+    pool = stated.pool(size, "available_kv_bytes")
     pools = _windows(stated)
     length, blocks = _count(stated, "max_model_len"), _count(stated, "blocks")
     return Observation(
         engine="trtllm",
         version=stated.word("version"),
         max_model_len=length,
-        available_kv_bytes=stated.last("available_kv_bytes") or None,  # AutoDeploy prints 0.00 GiB of a fake pool
+        available_kv_bytes=pool,
+        no_kv_memory=size is not None and pool is None,
         kv_tokens=_tokens(stated),
         blocks=blocks,
         block_tokens=_count(stated, "block_tokens"),
@@ -58,8 +72,8 @@ def observed(stated: Stated) -> Observation:
         memory_utilization=stated.last("memory_utilization"),
         weights_bytes=stated.most("weights_bytes"),
         activation_bytes=stated.most("activation_bytes"),
-        findings=tuple(stated.findings),
-        notes=tuple(stated.notes),
+        findings=stated.published(),
+        notes=stated.noted(),
     )
 
 

@@ -1,5 +1,6 @@
 """vLLM's metrics: V0, V1, its CPU and tiered offload, and what it asks of a KV connector."""
 
+from kvcalc.observe.fields import figure
 from kvcalc.observe.forms import dtype
 from kvcalc.observe.observation import Lookup, Observation, Traffic, Transfer, Unit
 from kvcalc.observe.rates import fraction
@@ -14,8 +15,6 @@ def observed(window: Window) -> Observation:
     blocks, block_tokens = _whole(config, "num_gpu_blocks"), _whole(config, "block_size")
     stated = _whole(config, "kv_cache_size_tokens")
     product = blocks * block_tokens if blocks and block_tokens else None
-    swap = _whole(config, "swap_space_bytes")
-    utilization = config.get("gpu_memory_utilization")
     return Observation(
         engine="vllm",
         model=window.label("model_name"),
@@ -25,8 +24,8 @@ def observed(window: Window) -> Observation:
         blocks=blocks,
         block_tokens=block_tokens,
         cpu_blocks=_whole(config, "num_cpu_blocks"),
-        memory_utilization=float(utilization) if utilization else None,
-        host_pool_bytes=float(swap) if swap else None,
+        memory_utilization=figure("memory_utilization", config.get("gpu_memory_utilization", ""), "B") or None,
+        host_pool_bytes=figure("host_bytes", config.get("swap_space_bytes", ""), "B") or None,
         traffic=_traffic(window),
         notes=tuple(window.notes),
     )
@@ -39,8 +38,8 @@ def _config(window: Window) -> dict[str, str]:
 
 
 def _whole(config: dict[str, str], name: str) -> int | None:
-    text = config.get(name, "")
-    return int(text) if text.isdecimal() and int(text) > 0 else None
+    found = figure("blocks", config.get(name, ""), "B")
+    return int(found) if found else None
 
 
 def _traffic(window: Window) -> Traffic:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from kvcalc import units
 from kvcalc.answers.log_result import Comparison, HostPool, LogAnswer
-from kvcalc.tables import cited, log_fields
+from kvcalc.observe.observation import Finding
+from kvcalc.tables import cited
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
 MEANING = {
@@ -115,13 +116,22 @@ def _token(result: LogAnswer) -> Table:
 
 def _found(result: LogAnswer) -> Table:
     columns = (Column("Found", "field"), Column("Value", "value", number=True), Column("Line", "line", number=True))
-    shown = [each for each in result.findings if each.field not in log_fields.INTERNAL]
-    latest = {(each.field, each.value): each for each in shown}
+    latest = {(each.field, each.value): each for each in result.findings}
     rows = tuple(
-        (Cell(log_fields.title(each)), Cell(log_fields.text(each), each.value), Cell(str(each.line), each.line))
-        for each in latest.values()
+        (Cell(each.words), Cell(_stated(each), each.value), Cell(str(each.line), each.line)) for each in latest.values()
     )
     return Table("Found in the log", columns, rows)
+
+
+def _stated(finding: Finding) -> str:
+    """Its value with its unit, whole where it is whole."""
+    value, unit = finding.value, finding.unit
+    if isinstance(value, str):
+        return value
+    if unit == "bytes":
+        return f"-{units.both(-value)}" if value < 0 else units.both(value)
+    number = units.count(value) if value == int(value) else f"{value:,.10g}"
+    return number if unit in ("ranks", "fraction") else f"{number} {'%' if unit == 'percent' else unit}"
 
 
 def _lines(title: str, lines: list[str]) -> Iterator[Lines]:

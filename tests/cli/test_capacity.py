@@ -152,7 +152,7 @@ def test_what_was_found_is_said_in_words_with_units(run: Callable[..., Any], log
     assert "e+0" not in out
     assert "merged" not in out
     assert "kv_tokens" not in out
-    assert "| stored in LMCache" in out
+    assert "| tokens that LMCache stored" in out
 
 
 def test_options_against_the_log_come_before_any_reason(run: Callable[..., Any], log: Callable[..., str]):

@@ -30,6 +30,11 @@ def tokens(text: str) -> int | None:
         json.dumps({"msg": "\x1b[32m" + POOL}),
         f"Mar 11 13:53:21 host python3[28148]: {POOL}",  # the journal
         f"^[[36m{POOL}^[[0m",  # cat -v
+        POOL.replace("KV cache size", "KV \x1b[32mcache\x1b[0m size"),  # a code inside the words that are searched
+        json.dumps({"log": POOL.replace("KV cache size", "KV \x1b[32mcache\x1b[0m size")}),
+        json.dumps({"log": json.dumps({"message": POOL})}),  # one shipper behind another
+        json.dumps([{"message": POOL}], indent=1),
+        f'time=2026-03-11T13:53:21Z level=info msg="{POOL}"',
         "\udcff".encode("utf-8", "surrogatepass").decode("utf-8", "replace") + POOL,
     ],
 )
@@ -113,3 +118,12 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
     path.write_bytes(b"x" * 20_000)
     with pytest.raises(UserError, match="has a line of more than"):
         logs.read(str(path))
+
+
+def test_of_lines_that_say_the_same_again_only_the_latest_are_read():
+    """A serving engine prints its rates every ten seconds; a real log holds hundreds of thousands of them."""
+    many = "rate 1\n" * 100 + "other\n" + "rate 2\n" * 100
+    found = list(lines.of_text(many, frozenset({"other"}), frozenset({"rate"})))
+    assert len(found) == lines.LATEST + 1
+    assert found[0] == (101, "other")
+    assert found[-1] == (201, "rate 2")

@@ -66,3 +66,27 @@ def test_lmcache_stands_beside_its_engine():
     assert seen.engine == "vllm"
     assert [other.engine for other in seen.beside] == ["lmcache"]
     assert seen.beside[0].traffic.transfers
+
+
+def test_no_tokens_are_no_transfer():
+    seen = parse(STORED.format(0, 0.0, 0.0))
+    assert seen.traffic is None
+    assert any("0 tokens" in note for note in seen.notes)
+
+
+def test_bytes_of_some_lines_are_not_set_against_the_tokens_of_all():
+    seen = parse(STORED.format(1000, 0.5, 10.0), "LMCache INFO: Stored 500 out of total 500 tokens")
+    (moved,) = seen.traffic.transfers
+    assert (moved.tokens, moved.bytes) == (1500, None)
+    assert any("without their bytes" in note for note in seen.notes)
+
+
+def test_a_size_that_cannot_be_read_is_noted():
+    seen = parse(STORED.format(10, 0.1, 1.0), STORED.format(10, 0.1, 1.0).replace("0.1000 gb", "nan gb"))
+    assert any(note.startswith("line 2 states a figure that can't be read") for note in seen.notes)
+
+
+def test_transfers_are_listed_among_what_the_engines_log_states():
+    seen = parse("INFO GPU KV cache size: 443,344 tokens", STORED.format(10, 0.1, 2.0))
+    (found,) = [finding for finding in seen.findings if finding.field == "stored"]
+    assert (found.value, found.line, found.unit) == (10, 2, "tokens")

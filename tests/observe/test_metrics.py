@@ -206,3 +206,36 @@ def test_no_figure_is_ever_nan():
         traffic = observed(name).traffic
         found = [traffic.hit_rate, traffic.pool_usage, traffic.bytes_per_hit_token, traffic.mean_ttft_s]
         assert all(value is None or math.isfinite(value) for value in found)
+
+
+def test_figures_beyond_anything_measured_are_unknown():
+    seen = metrics.observe(samples.parse("vllm:prompt_tokens_total 1e300\nvllm:kv_cache_usage_perc 0.5\n"))
+    assert seen.traffic.prompt_tokens is None
+    assert any("vllm:prompt_tokens is 1e+300" in note for note in seen.notes)
+
+
+def test_labels_that_are_no_figures_are_left_out():
+    config = 'vllm:cache_config_info{num_gpu_blocks="\u0664\u0664",block_size="16",gpu_memory_utilization="high"} 1\n'
+    seen = metrics.observe(samples.parse(config))
+    assert (seen.blocks, seen.block_tokens, seen.memory_utilization) == (None, 16, None)
+
+
+def test_an_lmcache_server_of_its_own_is_read():
+    """Names as docs/source/mp/observability/metrics.rst of LMCache gives them; the figures are made up."""
+    seen = metrics.observe(
+        samples.parse(
+            'lmcache_mp_lookup_requested_tokens_total{model_name="m"} 1000\n'
+            'lmcache_mp_lookup_hit_tokens_total{model_name="m"} 600\n'
+            'lmcache_mp_lookup_hit_l1_tokens_total{model_name="m"} 500\n'
+            'lmcache_mp_lookup_hit_l2_tokens_total{model_name="m"} 100\n'
+            "lmcache_mp_l1_evicted_chunks_total 7\n"
+            'lmcache_mp_transfer_phase_bytes_total{direction="h2d",phase="staging"} 4000\n'
+            'lmcache_mp_transfer_phase_bytes_total{direction="h2d",phase="kernel"} 4000\n'
+            'lmcache_mp_transfer_phase_elapsed_seconds_total{direction="h2d",phase="staging"} 2\n'
+        )
+    )
+    traffic = seen.traffic
+    assert (traffic.lookup("external").hit_rate, traffic.lookup("dram").hit_rate) == (0.6, 0.5)
+    assert (traffic.lookup("store").asked, traffic.lookup("store").found) == (500, 100)
+    assert (traffic.transfer("dram", "hbm").bytes, traffic.transfer("dram", "hbm").seconds) == (4000, 2)
+    assert (traffic.evicted, traffic.evicted_unit) == (7, "chunks")

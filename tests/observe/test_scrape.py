@@ -232,3 +232,19 @@ def test_a_scrape_that_is_missed_is_told_and_left_out(server, monkeypatch):
     seen = list(scrape.watch("x", 2.0, 1.0, missed=told.append, clock=lambda: next(clock), sleep=lambda _: None))
     assert (len(seen), len(told)) == (2, 1)
     assert "answers 500" in told[0]
+
+
+def test_two_stored_files_are_not_as_far_apart_as_their_reading(tmp_path):
+    path = tmp_path / "metrics.prom"
+    path.write_bytes(METRICS)
+    before, after = scrape.take(str(path)), scrape.take(str(path))
+    seen = metrics.observe(after, before)
+    assert (before.at_s, seen.traffic.elapsed_s) == (None, None)
+    assert any("nothing is told per hour" in note for note in seen.notes)
+
+
+def test_the_time_between_two_stored_files_can_be_given(tmp_path):
+    path = tmp_path / "metrics.prom"
+    path.write_bytes(METRICS)
+    seen = metrics.observe(scrape.take(str(path), at_s=600.0), scrape.take(str(path), at_s=0.0))
+    assert (seen.traffic.elapsed_s, seen.notes) == (600.0, ())

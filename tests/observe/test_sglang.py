@@ -99,3 +99,9 @@ def test_the_line_of_a_latent_cache_has_one_size():
     seen = parse(line)
     assert (seen.available_kv_bytes, seen.k_bytes) == (pytest.approx(17.16 * GIB), None)
     assert seen.findings[0].worker == "DP0 TP0 EP0"
+
+
+def test_a_pool_below_zero_is_no_pool():
+    seen = parse(POOL.replace("26.99", "-1"), END)
+    assert (seen.available_kv_bytes, seen.k_bytes, seen.v_bytes, seen.no_kv_memory) == (None, None, None, True)
+    assert any("no memory is left for KV: line 1" in note for note in seen.notes)

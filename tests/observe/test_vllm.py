@@ -101,13 +101,54 @@ def test_v0_states_blocks_and_a_budget():
     assert seen.available_kv_bytes == pytest.approx(15.52 * GIB)
 
 
-def test_a_negative_pool_stays_negative():
+def test_a_pool_below_zero_is_no_pool():
     seen = parse(
         "model weights take 5.43GiB; non_torch_memory takes -0.51GiB; PyTorch activation peak memory takes 1.42GiB; the "
         "rest of the memory reserved for KV Cache is -0.94GiB."
     )
-    assert seen.available_kv_bytes == pytest.approx(-0.94 * GIB)
-    assert seen.non_torch_bytes == pytest.approx(-0.51 * GIB)
+    assert (seen.available_kv_bytes, seen.no_kv_memory) == (None, True)
+    assert any(note == "no memory is left for KV: line 1 states -0.94 GiB of it" for note in seen.notes)
+    assert seen.non_torch_bytes == pytest.approx(-0.51 * GIB)  # a difference of two measurements
+    (found,) = [finding for finding in seen.findings if finding.field == "available_kv_bytes"]
+    assert found.value == pytest.approx(-0.94 * GIB)
+
+
+def test_the_line_that_is_named_is_the_pools():
+    graphs = "INFO [gpu_model_runner.py:3118] Graph capturing finished in 5 secs, took 0.00 GiB"
+    assert any("line 2 states -1.25 GiB" in note for note in parse(graphs, memory(0, -1.25)).notes)
+
+
+def test_a_refusal_for_want_of_any_memory_is_read():
+    seen = parse(
+        "(EngineCore_DP0 pid=9) ERROR 10-08 20:33:48 [core.py:708] ValueError: No available memory for the cache blocks. "
+        "Try increasing `gpu_memory_utilization` when initializing the engine."
+    )
+    assert (seen.no_kv_memory, seen.available_kv_bytes) == (True, None)
+    assert any("no memory is left for KV: line 1" in note for note in seen.notes)
+
+
+def test_a_format_whose_bytes_are_not_known_is_kept_as_stated():
+    seen = parse(CONFIG.replace("kv_cache_dtype=auto", "kv_cache_dtype=turboquant"), POOL)
+    assert (seen.kv_dtype, seen.kv_format_known) == ("turboquant", False)
+    assert any("turboquant" in note for note in seen.notes)
+    assert parse(CONFIG, POOL).kv_format_known
+
+
+def test_a_process_that_contradicts_itself_is_noted_and_its_first_figures_go_together():
+    alone = CONFIG.replace("tensor_parallel_size=2", "tensor_parallel_size=1")
+    first = memory(0, 54.12).replace("Worker_TP0 pid=900", "EngineCore_DP0 pid=809")
+    seen = parse(alone, first, POOL, POOL.replace("443,344", "999,999"), first.replace("54.12", "10.0"))
+    assert (seen.kv_tokens, seen.available_kv_bytes) == (443344, pytest.approx(54.12 * GIB))
+    said = [note for note in seen.notes if "contradict" in note]
+    assert len(said) == 2
+    assert all("one process (EngineCore_DP0 pid=809)" in note and "workers" not in note for note in said)
+
+
+def test_one_process_may_speak_for_ranks_that_differ_a_little():
+    """vLLM 0.8 to 0.10 print the cache size of every rank from one process."""
+    seen = parse(CONFIG, POOL, POOL.replace("443,344", "440,000"))
+    assert seen.kv_tokens == 440000
+    assert not any("contradict" in note for note in seen.notes)
 
 
 def test_the_profile_results_of_0_6_4_are_read():
