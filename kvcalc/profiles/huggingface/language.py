@@ -18,7 +18,8 @@ _WITHIN = {
     "kimi_k3": "kimi_linear",
     "deepseek_vl_v2": "deepseek_v2",
 }
-_NAMED_ALIKE = {"qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text"}  # text-only files of composite types
+# Text-only files of composite types: the defaults are those of the class inside.
+_NAMED_ALIKE = {"qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text", "glm5_next": "glm5_next_text"}
 _BY_ARCHITECTURE = {("mamba", "mamba2")}  # Mamba-Codestral's file, which engines read by its architecture
 _HEADS = r"(WithLMHead|LMHead|Chat)?(ForCausalLM|ForConditionalGeneration|LMHeadModel|Model|MultiModalityCausalLM)$"
 _NO_GENERATION = re.compile(

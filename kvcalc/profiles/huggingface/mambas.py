@@ -14,7 +14,7 @@ def nemotron(entries: Entries) -> Layers:
     """Nemotron-H: a letter or a word for each block; feed-forward blocks keep nothing. vLLM keeps FP32 states."""
     found = blocks(entries)
     return by_kind(found, {
-        kinds.FULL: lambda: attention(entries),
+        kinds.FULL: lambda: attention(entries, "attention_head_dim"),
         kinds.LINEAR: lambda: [recurrent.mamba2(entries, default=4)],  # vLLM 0.33 model_executor/models/config.py
         kinds.FEED_FORWARD: lambda: [NOTHING],
         kinds.EXPERTS: lambda: [NOTHING],

@@ -153,8 +153,8 @@ def kimi_delta(entries: Entries, heads: int, width: int, kernel: int) -> State:
     }
 
 
-def lightning(entries: Entries) -> State:
-    """Lightning attention (MiniMax): a square state for each head, in FP32, no convolution."""
+def lightning(entries: Entries, default: int | None = 4) -> State:
+    """Lightning attention: a square state for each head, no convolution; in FP32 (MiniMax) or the model's dtype."""
     heads, width = entries.heads(), head_width(entries)
     return {
         "kind": "recurrent",
@@ -162,7 +162,7 @@ def lightning(entries: Entries) -> State:
         "heads": heads,
         "key_width": width,
         "value_width": width,
-        "state_bytes": state_bytes(entries, 4),
+        "state_bytes": state_bytes(entries, default),
         "conv_channels": 0,
         "conv_kernel": 0,
         "conv_bytes": 2,
