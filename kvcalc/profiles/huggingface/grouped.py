@@ -109,7 +109,7 @@ class Windowed:
 # What a rule would read where the file has the list that the rule makes.
 _RULES = (
     "sliding_window_pattern", "_sliding_window_pattern", "use_sliding_window", "max_window_layers",
-    "sliding_window", "global_attn_every_n_layers", "prefix_dense_sliding_window_pattern",
+    "sliding_window", "global_attn_every_n_layers", "prefix_dense_sliding_window_pattern", "no_rope_layers",
 )  # fmt: skip
 
 
@@ -193,7 +193,7 @@ def _overridden(entries: Entries) -> Entries | None:
     full = [at for at, kind in enumerate(entries.values("layer_types") or []) if kind == "full_attention"]
     if (
         None in found
-        or set(inside.document) != {str(each) for each in full}
+        or {name.lstrip("0") or "0" for name in inside.document} != {str(each) for each in full}
         or len({str(each.document) for each in found if each}) > 1
     ):
         raise entries.refuse("per_layer_config", "is not one and the same for each full layer")

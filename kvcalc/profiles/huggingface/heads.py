@@ -88,14 +88,24 @@ def hunyuan(entries: Entries) -> Layers:
 
 
 def step(entries: Entries) -> Layers:
-    """Step-3.5, 3.7: attention_other_setting has the heads of the sliding layers."""
+    """Step-3.5, 3.7: attention_other_setting has the heads of the sliding layers (Step3p7TextConfig: their number)."""
     found = Windowed(kinds.all_full)(entries)
-    inside = entries.within("attention_other_setting")
-    if inside is None:
+    inside, heads = entries.within("attention_other_setting"), entries.maybe("num_sliding_attention_heads")
+    if inside is not None:
+        inside.word("attention_type")
+        shape = widths(inside)
+    elif heads is not None:
+        same = widths(entries)
+        shape = checked(entries, Widths(heads, same.kv_heads, same.key, same.value))
+    else:
         return found
-    inside.word("attention_type")
-    other = widths(inside).state(kinds.SLIDING) | {"window": width_of_window(entries)}
+    other = shape.state(kinds.SLIDING)
+    other |= {"window": width_of_window(entries)} if _slide(found) else {}
     return [[other if state["kind"] == kinds.SLIDING else state for state in states] for states in found]
+
+
+def _slide(found: Layers) -> bool:
+    return any(state["kind"] == kinds.SLIDING for states in found for state in states)
 
 
 def laguna(entries: Entries) -> Layers:

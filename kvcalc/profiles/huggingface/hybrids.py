@@ -77,13 +77,14 @@ def sparse_kimi_delta(entries: Entries) -> Layers:
 
 def ling(entries: Entries) -> Layers:
     """Bailing hybrid: the last layer of each group is latent; the others are lightning (2.5), Kimi delta (3.0)."""
-    linear = _LING.get(str((entries.values("architectures") or [""])[0]))
+    named = entries.values("architectures")
+    linear = _LING.get(str(named[0])) if named else _ling_delta if entries.has("short_conv_kernel_size") else None
     if linear is None:
         raise entries.refuse("architectures", f"which linear attention it has isn't known; known: {', '.join(_LING)}")
     count, period = entries.layers(), entries.count("layer_group_size")
     found = kinds.listed(entries, BOTH, count)
-    if found is None and count % period and linear is _ling_lightning:
-        # vLLM 0.33 bailing_moe_linear.py makes them linear, the model's own code gives them attention
+    if found is None and count % period:
+        # vLLM 0.33 bailing_moe_linear.py and transformers 5.24.0 make those layers linear, mlx-lm gives them attention
         raise entries.refuse("layer_group_size", f"{count} layers end in part of a group, which engines read apart")
     found = found or [kinds.FULL if (layer + 1) % period == 0 else kinds.LINEAR for layer in range(count)]
     return by_kind(found, {
@@ -99,8 +100,9 @@ def _ling_lightning(entries: Entries) -> State:
 
 def _ling_delta(entries: Entries) -> State:
     """Ling 3.0 (BailingHybridConfig of transformers 5.24.0)."""
-    kernel = entries.count("short_conv_kernel_size")
-    return recurrent.kimi_delta(entries, entries.heads(), entries.count("head_dim"), kernel)
+    width = entries.maybe("linear_head_dim") or entries.count("head_dim")  # the class makes head_dim that of the latent
+    kernel = entries.count("short_conv_kernel_size", "linear_conv_kernel_dim")
+    return recurrent.kimi_delta(entries, entries.maybe("linear_num_heads") or entries.heads(), width, kernel)
 
 
 _LING: dict[str, Callable[[Entries], State]] = {

@@ -116,7 +116,7 @@ def after_first(entries: Entries, layers: int) -> list[str]:
 
 def unused(entries: Entries, layers: int) -> list[str]:
     """Classes whose window engines don't use alike: fine while it is switched off."""
-    entries.read.update(("sliding_window", "max_window_layers"))
+    entries.read.update(("sliding_window", "max_window_layers", "no_rope_layers"))  # SmolLM3: those keep what all keep
     if entries.flag("use_sliding_window"):
         raise entries.refuse("use_sliding_window", "which layers of this class slide isn't known; give a profile")
     return [FULL] * layers

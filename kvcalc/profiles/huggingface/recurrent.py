@@ -69,6 +69,7 @@ def plain_mamba2(entries: Entries) -> State:
 
 def _mamba2(entries: Entries, shape: tuple[int, int, int, int, int], default: int | None) -> State:
     heads, each, size, groups, kernel = shape
+    entries.read.add("chunk_size")  # tokens that a kernel takes at a time
     inner = heads * each
     channels = inner + 2 * groups * size
     return {
