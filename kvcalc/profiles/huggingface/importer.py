@@ -1,5 +1,6 @@
 """A configuration as the document of a model profile, with a line for whatever is not in the file and was assumed."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -38,6 +39,7 @@ class Given:
     """What the user says beside the file."""
 
     quant: Mapping[str, object] | None = None  # hf_quant_config.json
+    quant_where: str = "hf_quant_config.json"  # its name in messages
     parameters: int | None = None
     active: int | None = None
 
@@ -98,13 +100,18 @@ def _context(entries: Entries) -> int | None:
 
 
 def _tied(inner: Entries, outer: Entries) -> bool:
+    """By the file, else by the default of the class; what stands in neither is two matrices, and that is said."""
     said = [each.flag("tie_word_embeddings") for each in (inner, outer) if each.has("tie_word_embeddings")]
-    return any(said) if said else inner.flag("tie_word_embeddings")
+    if said:
+        return any(said)
+    if inner.raw("tie_word_embeddings") is ABSENT:
+        inner.assume("tie_word_embeddings is not in the file, and no class here has a default: false")
+    return inner.flag("tie_word_embeddings")
 
 
 def _checkpoint(inner: Entries, outer: Entries, given: Given) -> Document:
     weights = checkpoint.weights(outer, inner, given.quant)
-    cache = checkpoint.kv_cache(outer, inner, given.quant)
+    cache = checkpoint.kv_cache(outer, inner, given.quant, given.quant_where)
     found: Document = {} if weights == "bf16" else {"checkpoint": weights}
     return found | ({"kv_cache": cache} if cache else {})
 
@@ -117,11 +124,8 @@ def _grouped(states: list[State]) -> list[State]:
 
 def _counted(parts: list[dict[str, object]]) -> list[tuple[dict[str, object], int]]:
     """Each different one once, in the order of the layers, with how often it is there."""
-    found: list[tuple[dict[str, object], int]] = []
-    for each in parts:
-        if not any(each == known for known, _ in found):
-            found.append((each, parts.count(each)))
-    return found
+    found = Counter(tuple(each.items()) for each in parts)
+    return [(dict(each), count) for each, count in found.items()]
 
 
 def _first(state: State, layers: int) -> State:
