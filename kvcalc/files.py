@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from kvcalc import errors
 from kvcalc.errors import UserError, shown
 
 
@@ -18,7 +19,7 @@ def own_folder(variable: str, standard: str, below_home: str) -> Path | None:
 
 def printable(path: Path) -> str:
     """A path as a message shows it, also one that is not text in this system's encoding."""
-    return str(path).encode("utf-8", "backslashreplace").decode()
+    return errors.printable(str(path))
 
 
 def write(path: Path, text: str) -> None:

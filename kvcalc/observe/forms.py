@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from kvcalc import units
+from kvcalc.errors import printable
 from kvcalc.frozen import frozen
 from kvcalc.observe.observation import Finding
 
@@ -73,7 +74,7 @@ class Stated:
             value = None if text is None else _value(field, text, each.unit)
             if value is None:
                 continue
-            finding = Finding(field, value, number, line[:LONGEST_QUOTE], by)
+            finding = Finding(field, value, number, printable(line[:LONGEST_QUOTE]), by)
             if each.repeats:
                 self.findings[:] = [old for old in self.findings if (old.field, old.worker) != (field, by)]
             if len(self.findings) < MOST_FINDINGS:
@@ -141,7 +142,7 @@ def worker(line: str) -> str | None:
 def _value(field: str, text: str, unit: str) -> float | str | None:
     """What the text of a group says; None where the engine says that it does not know."""
     if field in WORDS:
-        return None if text in ("None", "") else text
+        return None if text in ("None", "") else printable(text)
     digits = text.replace(",", "").rstrip(".")
     if not re.fullmatch(r"-?\d+(?:\.\d+)?", digits):
         return None

@@ -53,7 +53,7 @@ def _of(document: Mapping[str, object], where: str) -> str | None:
     """The KV format that one object states. Raises UserError for anything else that it says of the KV cache."""
     found = set()
     for name, value in document.items():
-        if not _SPEAKS_OF_KV.search(name) or value in (None, False, 0, "", []):
+        if not _SPEAKS_OF_KV.search(name) or name.endswith("_scale") or value in (None, False, 0, "", []):
             continue
         if name not in ("kv_cache_scheme", "kv_cache_quant_algo"):
             raise UserError(f"{where}: {name}: {shown(value)}: what it makes of the KV cache is not known here")
