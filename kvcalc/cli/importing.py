@@ -43,8 +43,9 @@ def import_(
     import_checks.other_file(output, path, hf_quant)
     config, in_folder = reading.file(path)
     beside = hf_quant or in_folder or hub_quant
-    quant_where = f"--hf-quant {files.printable(hf_quant)}" if hf_quant else str(beside)
-    quant = reading.parsed(reading.text(beside, reading.QUANT), quant_where, reading.QUANT) if beside else None
+    option = "--hf-quant" if hf_quant else ""
+    quant_where = f"{option} {files.printable(beside)}".lstrip() if beside else ""
+    quant = reading.parsed(reading.text(beside, reading.QUANT, option), quant_where, reading.QUANT) if beside else None
     count = partial(units.parameters, least=FEWEST)
     total, active = optional("--params", params, count), optional("--active-params", active_params, count)
     given = importer.Given(quant, quant_where, total, active)

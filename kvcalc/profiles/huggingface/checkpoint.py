@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from kvcalc.errors import UserError, shown
+from kvcalc.errors import UserError, printable, shown
 from kvcalc.profiles.huggingface.entries import Entries
 
 _KV = {"FP8": "fp8", "NVFP4": "nvfp4", "INT8": "int8"}
@@ -56,7 +56,9 @@ def _of(document: Mapping[str, object], where: str) -> str | None:
         if not _SPEAKS_OF_KV.search(name) or name.endswith("_scale") or value in (None, False, 0, "", []):
             continue
         if name not in ("kv_cache_scheme", "kv_cache_quant_algo"):
-            raise UserError(f"{where}: {name}: {shown(value)}: what it makes of the KV cache is not known here")
+            raise UserError(
+                f"{where}: {printable(name)}: {shown(value)}: what it makes of the KV cache is not known here"
+            )
         found.add(_bits(value, where, name) if isinstance(value, Mapping) else _named(value, where, name))
     if len(found) > 1:
         raise UserError(f"{where}: kv_cache_scheme and kv_cache_quant_algo disagree: {' and '.join(sorted(found))}")

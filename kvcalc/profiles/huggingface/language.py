@@ -2,7 +2,7 @@
 
 import re
 
-from kvcalc.errors import UserError, shown
+from kvcalc.errors import UserError, printable, shown
 from kvcalc.profiles.huggingface import defaults, reading, wrappers
 from kvcalc.profiles.huggingface.entries import Entries
 from kvcalc.profiles.huggingface.families import ARCHITECTURES, ENCODER_DECODER, KNOWN, REFUSED, Family
@@ -83,9 +83,9 @@ def _architecture(outer: Entries) -> str | None:
         raise UserError(f"{outer.where}: {draft} is that of a draft model (EAGLE); give the main model's file")
     if not found:
         return None
-    name = found[0]
-    if not isinstance(name, str):
+    if not isinstance(found[0], str):
         raise outer.refuse("architectures", "is not a list of names")
+    name = printable(found[0])
     if _NO_GENERATION.search(name) or _BARE.search(name):
         raise UserError(
             f"{outer.where}: {name} generates no text (an embedding, a classifier or vision model): no KV cache"
@@ -164,5 +164,5 @@ def _saw(document: object) -> str:
     """The fields that would say what is kept."""
     names = [name for name in document if isinstance(name, str)] if isinstance(document, dict) else []
     telling = [each for each in names if re.search(r"layer|head|kv|window|att|state|ssm|mamba|hidden_size|rank", each)]
-    shownames = ", ".join((telling or names)[:40])
+    shownames = ", ".join(printable(each) for each in (telling or names)[:40])
     return f"it has {shownames}" if shownames else "it has no fields"

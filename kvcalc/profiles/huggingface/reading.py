@@ -43,8 +43,9 @@ def file(path: Path) -> tuple[dict[str, object], Path | None]:
     return parsed(text(path), printable(path)), quant if path.name == CONFIG and quant.is_file() else None
 
 
-def text(path: Path, wanted: str = CONFIG) -> str:
-    """A file's text. Raises UserError for one that can't be read, is too long or is not text."""
+def text(path: Path, wanted: str = CONFIG, option: str = "") -> str:
+    """A file's text. Raises UserError for one that can't be read, is too long or is not text; it names the option."""
+    where = f"{option} {printable(path)}".lstrip()
     try:
         plain = path.is_file() or not path.exists()
         found = b""
@@ -53,10 +54,11 @@ def text(path: Path, wanted: str = CONFIG) -> str:
                 found = stream.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "cannot be read"
-        raise UserError(f"{shown(str(path))}: {reason.lower()}; give a {wanted}") from error
+        raise UserError(f"{where}: {reason.lower()}; give a {wanted}") from error
     if not plain:
-        raise UserError(f"{printable(path)}: is not a plain file; give a {wanted}, or - for stdin")
-    return _decoded(found, printable(path), wanted)
+        pipe = ", or - for stdin" if wanted == CONFIG else ""
+        raise UserError(f"{where}: is not a plain file; give a {wanted}{pipe}")
+    return _decoded(found, where, wanted)
 
 
 def _decoded(found: bytes, where: str, wanted: str) -> str:

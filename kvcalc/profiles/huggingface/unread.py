@@ -2,7 +2,7 @@
 
 import re
 
-from kvcalc.errors import UserError, shown
+from kvcalc.errors import UserError, printable, shown
 from kvcalc.profiles.huggingface.entries import Entries
 
 # Words of names that say what is kept: how many keys and values, of which tokens, by which layers, beside what state.
@@ -41,9 +41,9 @@ def refuse(entries: Entries) -> None:
     """Raise UserError for an entry that has a meaning for the cache and that nothing read."""
     for name, value in entries.document.items():
         if tells(name, value) and name not in entries.read and not _off(name, entries):
-            known = entries.document.get("model_type")
+            known = shown(entries.document.get("model_type"))
             raise UserError(
-                f"{entries.where}: {name}: {shown(value)} changes what is kept, and {shown(known)} isn't known to "
+                f"{entries.where}: {printable(name)}: {shown(value)} changes what is kept, and {known} isn't known to "
                 "have it; write a profile (docs/models.md)"
             )
 

@@ -1,6 +1,6 @@
 """Files around that of a language model: which types keep its KV and nothing else, and whether the levels agree."""
 
-from kvcalc.errors import UserError, shown
+from kvcalc.errors import UserError, printable, shown
 from kvcalc.profiles.huggingface import unread
 
 Document = dict[str, object]
@@ -53,4 +53,6 @@ def agree(outer: Document, inner: Document, path: str, where: str) -> None:
         matters = name in _SIZES or unread.tells(name, value)
         if matters and (outer.get("model_type"), name) not in _ELSEWHERE and inner.get(name) != value:
             said = f"{shown(inner[name])} in {path}" if name in inner else f"is not in {path}"
-            raise UserError(f"{where}: {name}: {shown(value)} around the language model, {said}; they disagree")
+            raise UserError(
+                f"{where}: {printable(name)}: {shown(value)} around the language model, {said}; they disagree"
+            )
