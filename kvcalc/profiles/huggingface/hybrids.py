@@ -70,6 +70,8 @@ def sparse_kimi_delta(entries: Entries) -> Layers:
     heads, width = entries.count("linear_num_heads"), entries.count("linear_head_dim")
     delta = recurrent.kimi_delta(entries, heads, width, entries.count("linear_conv_kernel_dim"))
     sparse = latent.state(entries, least_rope=0) | {"top_k": entries.count("index_topk")}
+    if entries.maybe("index_kpool") is None:  # null; where it is absent the class has one
+        raise entries.missing("index_kpool")
     key = latent.index(entries)
     full = [[sparse, key] if own else [sparse] for own in chooses]
     return [full[at] if kind == kinds.FULL else [delta] for at, kind in enumerate(found)]
