@@ -75,7 +75,6 @@ def hunyuan(entries: Entries) -> Layers:
     """Hunyuan: cla_share_factor shares KV between layers with use_cla only."""
     if entries.flag("use_mla"):
         raise entries.refuse("use_mla", "latent attention of this class is not known here; write a profile")
-    entries.read.update(("kv_lora_rank", "v_head_dim"))  # in the files, for use_mla
     layers = full(entries, "attention_head_dim")  # vLLM 0.33 models/hunyuan_v1.py
     factor = entries.maybe("cla_share_factor")
     if not entries.flag("use_cla"):

@@ -69,7 +69,7 @@ def plain_mamba2(entries: Entries) -> State:
 
 def _mamba2(entries: Entries, shape: tuple[int, int, int, int, int], default: int | None) -> State:
     heads, each, size, groups, kernel = shape
-    entries.read.add("chunk_size")  # tokens that a kernel takes at a time
+    _read_details(entries)
     inner = heads * each
     channels = inner + 2 * groups * size
     return {
@@ -86,6 +86,13 @@ def _mamba2(entries: Entries, shape: tuple[int, int, int, int, int], default: in
     }
 
 
+def _read_details(entries: Entries) -> None:
+    """Switches, bounds and names of functions of Mamba layers: what changes the state's size is a whole number."""
+    details = (name for name, value in entries.document.items() if type(value) is not int)
+    entries.read.update(name for name in details if name.startswith(("mamba_", "ssm_")))
+    entries.read.add("chunk_size")  # tokens that a kernel takes at a time
+
+
 def expanded(entries: Entries, *names: str) -> int:
     """The inner width: expand x hidden. Raises UserError where that is no whole number."""
     factor = entries.raw(*names)
@@ -100,6 +107,7 @@ def expanded(entries: Entries, *names: str) -> int:
 def mamba1(entries: Entries) -> State:
     """Mamba-1: each channel has a state of its own; the time step's projections are counted with the inputs."""
     inner, hidden = expanded(entries, "mamba_expand", "expand"), entries.hidden()
+    _read_details(entries)
     size = entries.count("mamba_d_state", "state_size")
     rank = entries.raw("mamba_dt_rank", "time_step_rank")
     names = ("mamba_dt_rank", "time_step_rank")

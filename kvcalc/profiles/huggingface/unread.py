@@ -11,7 +11,7 @@ _WORDS = re.compile(
     r"|hybrid|mixer|encoder|decoder|draft|head_dim|lora_rank|state_size|d_state|cross_att|^index(er)?_|compress_rat"
     r"|kv_compress|(^|_)chunk|cache|(^|use_)linear_(att|key|value|num|head|conv|layer)|conv_(kernel|l_cache|size)"
     r"|(^|_)sinks?(_|$)|block_?sparse|sparse_(att|config|block)|(att[a-z]*|layers?)_(type|pattern)|layers?_block_type|block_configs"
-    r"|(att|attention|attn|dense|full|local|global)_.*(every|interval|period|freq)|local_att|global_att|layer_group"
+    r"|(att|attention|attn|dense|full|local|global)_.*(every|interval|period)|local_att|global_att|layer_group"
     r"|rope_layers|(attn|attention)_layer|full_attn_idxs|share_(factor|layer)|shared_layer|share_kv|latent_(att|dim)"
 )
 # Names without such a word, of the kinds that are known; and how many experts, since parameters are counted by it.
@@ -23,18 +23,24 @@ _NAMES = frozenset((
 ))  # fmt: skip
 # Names with such a word that say how something is computed, trained or stored elsewhere, in the files of any family.
 _HARMLESS = re.compile(
-    r"^(use_cache|use_kv_cache|cache_dir|chunk_size_feed_forward|is_decoder|decoder_start_token_id|tie_encoder_decoder"
+    r"^(use_cache|use_kv_cache|pre_allocate_kv_cache|dual_chunk_attention_config|cache_dir|chunk_size_feed_forward|is_decoder|decoder_start_token_id|tie_encoder_decoder"
     r"|encoder_no_repeat_ngram_size|decoder_sparse_step|max_window_layers|no_rope_layer_interval|moe_layer_types"
     r"|mlp_layer_types|mtp_.*|moe_decoder_.*|activation_sparsity_pattern|index_share_for_mtp_iteration"
     r"|indexer_rope_interleave|index_kpool_always_select_tail|index_block_size|index_local_blocks|index_topk_blocks"
     r"|seconds_per_chunk|use_decoder_only_language_model|mla_use_output_gate|kda_safe_gate|kda_lower_bound|no_kda_lora|compress_rope_theta|ssm_(in|out)_multiplier"
-    r"|ssm_multipliers|layernorm_(linear|full)_attention_(alpha|beta)|mixer_rms_eps|share_encoder_decoder_embeddings"
+    r"|ssm_multipliers|layernorm_(linear|full)_attention_(alpha|beta)|(linear|full)_attn_(alpha|beta)_factor|mixer_rms_eps|share_encoder_decoder_embeddings"
     r"|use_mamba_?(kernels|py)|mamba_(hidden_act|rms_norm|norm_before_gate|chunk_size|bias)|decoder_bos_token_id"
-    r"|tie_word_embeddings_decoder|.*_bias|.*rope_theta|.*rotary.*|.*_rope_parameters|.*layerdrop|.*dropout.*)$"
+    r"|tie_word_embeddings_decoder|.*_bias|rope_(local|global)_.*|.*rope_theta|.*rotary.*|.*_rope_parameters|.*layerdrop|.*dropout.*)$"
 )
 # What transformers' own caches do: engines have theirs. "sliding_window" is refused, since layers would slide.
 _CACHES = ("hybrid", "static", "dynamic", "hybrid_chunked", "offloaded", "quantized")
-_SWITCHED_OFF = {"use_sliding_window": ("sliding_window", "max_window_layers"), "use_cla": ("cla_share_factor",)}
+_SWITCHED_OFF = {
+    "use_sliding_window": ("sliding_window", "max_window_layers"),
+    "use_cla": ("cla_share_factor",),
+    "use_mla": (
+        "kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "qk_head_dim", "v_head_dim",
+    ),
+}  # fmt: skip
 
 
 def refuse(entries: Entries) -> None:

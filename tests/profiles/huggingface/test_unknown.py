@@ -48,6 +48,21 @@ def test_neutral_values_and_names_pass(entry: dict[str, Any], imported: Import, 
     assert imported(config(LLAMA, **entry)).document == imported(config(LLAMA)).document
 
 
+@pytest.mark.parametrize(("name", "entries"), [
+    ("google/gemma-3-27b-it", {"rope_local_base_freq": 10000.0, "cache_implementation": "hybrid"}),
+    ("ai21labs/AI21-Jamba-1.5-Large", {"mamba_inner_layernorms": True, "use_mamba_kernels": True}),
+    ("tencent/Hunyuan-A13B-Instruct", {"use_mla": False, "kv_lora_rank": 512, "q_lora_rank": 1536,
+                                       "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128}),
+    ("Qwen/Qwen2.5-7B", {"dual_chunk_attention_config": {"chunk_size": 262144}}),
+    ("meta-llama/Meta-Llama-3.1-8B", {"pre_allocate_kv_cache": True, "pad_key_length": True}),
+    ("MiniMaxAI/MiniMax-M1-80k", {"linear_attn_alpha_factor": 3.55, "layernorm_linear_attention_alpha": 3.55}),
+])  # fmt: skip
+def test_entries_of_published_files_that_change_nothing_pass(
+    name: str, entries: dict[str, Any], imported: Import, config: Config
+):
+    assert imported(config(name, **entries)).document["groups"] == imported(config(name)).document["groups"]
+
+
 @pytest.mark.parametrize("outer", [
     {"model_type": "flamingo", "cross_attn_every_n_layers": 4}, {"model_type": "our_own_vlm"}, {"model_type": None},
 ])  # fmt: skip
@@ -71,6 +86,10 @@ def test_levels_that_disagree_are_refused_with_both(imported: Import, config: Co
     assert imported(file | {"text_config": inner})
     with pytest.raises(UserError, match="num_hidden_layers: 32 around the language model, 64 in text_config; they dis"):
         imported(file | {"text_config": inner | {"num_hidden_layers": 64}})
+    left_out = {"model_type": "gemma2", "num_hidden_layers": 26, "num_attention_heads": 8}  # Gemma2Config: 2,304 wide
+    assert imported({"model_type": "paligemma", "hidden_size": 2304, "text_config": left_out})
+    with pytest.raises(UserError, match="hidden_size: 2048 around the language model, 2304 in text_config"):
+        imported({"model_type": "paligemma", "hidden_size": 2048, "text_config": left_out})
     deep = {"text_config": config(LLAMA) | {"text_config": config(LLAMA, num_hidden_layers=3)}}
     with pytest.raises(UserError, match="text_config: num_hidden_layers: 32 around the language model, 3 in text"):
         imported({"model_type": "llava"} | deep)
