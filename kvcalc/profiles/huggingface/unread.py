@@ -1,6 +1,7 @@
 """Entries that change what is kept: one that is set, and that its family has not read, is refused by name."""
 
 import re
+from collections.abc import Mapping
 
 from kvcalc.errors import UserError, printable, shown
 from kvcalc.profiles.huggingface.entries import Entries
@@ -46,7 +47,7 @@ _SWITCHED_OFF = {
 def refuse(entries: Entries) -> None:
     """Raise UserError for an entry that has a meaning for the cache and that nothing read."""
     for name, value in entries.document.items():
-        if tells(name, value) and name not in entries.read and not _off(name, entries):
+        if tells(name, value) and name not in entries.read and not off(name, entries.document):
             known = shown(entries.document.get("model_type"))
             raise UserError(
                 f"{entries.where}: {printable(name)}: {shown(value)} changes what is kept, and {known} isn't known to "
@@ -64,9 +65,9 @@ def tells(name: str, value: object) -> bool:
     return bool(_WORDS.search(name.lower()) and not _HARMLESS.match(name)) and not once
 
 
-def _off(name: str, entries: Entries) -> bool:
+def off(name: str, document: Mapping[str, object]) -> bool:
     """Is it an entry that the file itself switches off?"""
-    return any(entries.document.get(switch) is False and name in names for switch, names in _SWITCHED_OFF.items())
+    return any(document.get(switch) is False and name in names for switch, names in _SWITCHED_OFF.items())
 
 
 def refuse_encoder(entries: Entries) -> None:

@@ -52,7 +52,7 @@ def agree(outer: Document, inner: Document, path: str, where: str) -> None:
         if name in INSIDE or isinstance(value, dict) or name.startswith(_OTHER_MODELS):
             continue
         matters = name in _SIZES or unread.tells(name, value)
-        if not matters or (outer.get("model_type"), name) in _ELSEWHERE:
+        if not matters or unread.off(name, outer) or (outer.get("model_type"), name) in _ELSEWHERE:
             continue
         found = inner.get(name, usual.get(name))
         if found != value:

@@ -84,6 +84,8 @@ def test_levels_that_disagree_are_refused_with_both(imported: Import, config: Co
     inner = config(LLAMA) | {"model_type": "qwen2_vl_text"}
     file = inner | {"model_type": "qwen2_vl", "architectures": ["Qwen2VLForConditionalGeneration"]}
     assert imported(file | {"text_config": inner})
+    off = {"use_sliding_window": False}
+    assert imported(file | off | {"sliding_window": 32768, "text_config": inner | off | {"sliding_window": None}})
     with pytest.raises(UserError, match="num_hidden_layers: 32 around the language model, 64 in text_config; they dis"):
         imported(file | {"text_config": inner | {"num_hidden_layers": 64}})
     left_out = {"model_type": "gemma2", "num_hidden_layers": 26, "num_attention_heads": 8}  # Gemma2Config: 2,304 wide
