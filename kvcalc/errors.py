@@ -16,6 +16,13 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:60]} ... {text[-10:]}"
 
 
+def printable(text: str) -> str:
+    """A text as a terminal may show it: escape, control and direction characters are spelled out."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+
+
 def _bounded(value: object) -> str:
     from reprlib import repr as bounded  # of nested YAML a few levels, a few members each
 

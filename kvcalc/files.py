@@ -16,11 +16,6 @@ def own_folder(variable: str, standard: str, below_home: str) -> Path | None:
     return Path(base, "kvcalc") if base else None
 
 
-def printable(path: Path) -> str:
-    """A path as a message shows it, also one that is not text in this system's encoding."""
-    return str(path).encode("utf-8", "backslashreplace").decode()
-
-
 def write(path: Path, content: str | bytes) -> None:
     """Write beside `path`, then rename, so that a reader never sees half of it. A link stays a link."""
     target, handle, beside = _open_beside(path)

@@ -97,12 +97,16 @@ def number(text: str) -> float:
     return _number(text, COUNT, "a plain number", "'0.4'")
 
 
-def parameters(text: str) -> int:
-    """A count of parameters in "70.6B" (10^9), "1.04T", "350M" or "70553706496"."""
+def parameters(text: str, least: int = 1) -> int:
+    """A count of parameters in "70.6B" (10^9), "1.04T", "350M" or "70553706496", at least `least`."""
     example = "'70.6B', '350M' or '70553706496'"
     plain = text.strip()
     scale = PARAMETERS.get(plain[-1:].upper(), 1)
     value = _number(plain[:-1] if scale > 1 else plain, COUNT, "a count of parameters", example) * scale
+    if least > value >= 1:
+        raise UserError(
+            f"{shown(text)} is fewer parameters than any model here has, {least:,}; write one like {example}"
+        )
     if not 1 <= value <= LARGEST_COUNT * 100:
         raise UserError(f"{shown(text)} is not a count of parameters; write one like {example}")
     return round(value)

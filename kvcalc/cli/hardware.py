@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from kvcalc import files
 from kvcalc.cli.options import FormatOption, OutputOption, left_out
+from kvcalc.errors import printable
 from kvcalc.profiles import catalog
 from kvcalc.profiles import check as checking
 from kvcalc.render import show as render
@@ -50,4 +50,4 @@ def check(file: Annotated[Path, typer.Argument(help="YAML file")]) -> None:
     sources = (
         f"with sources {', '.join(found.sources)}" if found.sources else "all its figures are those of other profiles"
     )
-    typer.echo(f"{files.printable(file)}: {kind} {found.name!r} is well formed, {sources}")
+    typer.echo(f"{printable(str(file))}: {kind} {found.name!r} is well formed, {sources}")

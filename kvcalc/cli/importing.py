@@ -1,18 +1,19 @@
 """`kvcalc models import`: a Hugging Face configuration becomes a model profile."""
 
-import re
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kvcalc import files, units
-from kvcalc.errors import UserError, shown
+from kvcalc.cli import import_checks
+from kvcalc.cli.options import optional
+from kvcalc.errors import UserError, printable
 
 if TYPE_CHECKING:
-    from kvcalc.profiles.huggingface.importer import Given, Label
-    from kvcalc.profiles.model import Model
+    from kvcalc.profiles.huggingface.importer import Label
 
 
 def import_(
@@ -31,77 +32,72 @@ def import_(
         str | None, typer.Option(help="Parameters that one token passes, as '37B'", show_default="counted, or all")
     ] = None,
     output: Annotated[Path | None, typer.Option(help="Write to this file", show_default="stdout")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that isn't this model's profile")] = False,
 ) -> None:
     """Make a model profile from a config.json; what it assumes is said on stderr."""
     from kvcalc.profiles import documents
     from kvcalc.profiles.huggingface import importer, reading, writing
     from kvcalc.profiles.model import Model
 
-    config, beside, where = _read(file, from_hub, hf_quant)
-    quant = reading.parsed(reading.text(beside), str(beside)) if beside else None
-    given = importer.Given(quant, _parameters(params), _parameters(active_params))
-    label = _label(where, name or (output.stem if output else None), from_hub)
+    path, hub_quant = _path(file, from_hub)
+    import_checks.other_file(output, path, hf_quant)
+    config, in_folder = reading.file(path)
+    beside = hf_quant or in_folder or hub_quant
+    option = "--hf-quant" if hf_quant else ""
+    quant_where = f"{option} {printable(str(beside))}".lstrip() if beside else ""
+    quant = reading.parsed(reading.text(beside, reading.QUANT, option), quant_where, reading.QUANT) if beside else None
+    count = partial(units.parameters, least=FEWEST)
+    total, active = optional("--params", params, count), optional("--active-params", active_params, count)
+    given = importer.Given(quant, quant_where, total, active)
+    where = "stdin" if str(path) == "-" else printable(str(path))
+    label, notes = _label(path, config, name or (output.stem if output else None), from_hub, bool(name))
     found = importer.document(config, label, given, where)
+    if label.name == UNNAMED:
+        raise UserError(f"{where}: nothing says what the model is called; add --name")
     text = writing.text(found.document)
     model = documents.loads(Model, text, Path(where))
+    counted = import_checks.parameters(model, given, found.assumed)
     if output:
+        import_checks.same_model(output, label, force)
         files.write(output, text)
-    also = [f"read {beside} too"] if beside and beside != hf_quant else []
-    for line in (*also, *found.assumed, _counted(model, given)):
-        typer.echo(f"kvcalc: {line}", err=True)
+        notes.append(f"wrote {printable(str(output))}")
+    also = [f"read {printable(str(beside))} too"] if beside and beside != hf_quant else []
+    for line in (*also, *found.assumed, counted, *notes):
+        typer.echo(f"kvcalc: {printable(line)}", err=True)
     if not output:
         typer.echo(text, nl=False)
 
 
-def _read(file: Path | None, from_hub: str | None, hf_quant: Path | None) -> tuple[dict[str, object], Path | None, str]:
-    """The configuration, the file of its quantisation, and the name of the file for messages."""
-    from kvcalc.profiles.huggingface import hub, reading
+FEWEST = 1_000_000  # parameters; a smaller number is one in billions without its B
+UNNAMED = "unnamed"  # until a file that is no configuration is refused for that
+
+
+def _path(file: Path | None, from_hub: str | None) -> tuple[Path, Path | None]:
+    """The configuration, and the file of its quantisation where it was fetched."""
+    from kvcalc.profiles.huggingface import hub
 
     if (file is None) == (from_hub is None):
         raise UserError("give one of FILE and --from-hub: kvcalc models import path/to/config.json")
-    path, beside = hub.fetch(from_hub) if from_hub else (file, None)
-    assert path is not None
-    config, in_folder = reading.file(path)
-    return config, hf_quant or in_folder or beside, "stdin" if str(path) == "-" else str(path)
+    if from_hub:
+        return hub.fetch(from_hub)
+    assert file is not None
+    return file, None
 
 
-def _label(where: str, name: str | None, from_hub: str | None) -> "Label":
+def _label(
+    path: Path, config: dict[str, object], wanted: str | None, from_hub: str | None, exact: bool
+) -> tuple["Label", list[str]]:
+    """What the profile is called, with a note where that is not what the user wrote."""
+    from kvcalc.profiles.huggingface import naming
     from kvcalc.profiles.huggingface.importer import Label
 
-    title = from_hub.partition("/")[2] if from_hub else _title(where)
-    chosen = name or re.sub(r"[^a-z0-9.+-]+", "-", title.lower()).strip("-.+") or "model"
-    if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", chosen):
-        raise UserError(f"--name: {shown(chosen)} is no name of a profile; small letters, digits and . + - only")
-    address = f"https://huggingface.co/{from_hub}" if from_hub else where
-    return Label(chosen, title, address, date.today(), huggingface=from_hub)
-
-
-def _title(where: str) -> str:
-    """The model's name by its file or folder: config.json says nothing, its folder does."""
-    if where == "stdin":
-        return "model"
-    path = Path(where).absolute()
-    stem = path.parent.name if path.name == "config.json" else path.name
-    if path.is_dir():
-        stem = path.name
-    plain = re.sub(r"([._-]config)?\.json$", "", stem)
-    return re.split(r"__|--", plain)[-1] or "model"
-
-
-def _parameters(text: str | None) -> int | None:
-    return None if text is None else units.parameters(text)
-
-
-def _counted(model: "Model", given: "Given") -> str:
-    """What is known of the parameters, and how."""
-    from kvcalc.physics import work
-
-    try:
-        counted = work.parameters(model)
-    except UserError:
-        if model.total_parameters:
-            return f"parameters: {units.billions(model.total_parameters)} as given"
-        return "parameters: the file's fields don't suffice to count them; give --params and --active-params"
-    also = f"; given: {units.billions(given.parameters)}" if given.parameters else ""
-    active, total = units.billions(counted.active), units.billions(counted.total)
-    return f"parameters: {total} counted from the file, {active} a token without embedding and LM head{also}"
+    place = None if str(path) == "-" else path
+    title = from_hub.partition("/")[2] if from_hub else naming.title(place, config)
+    if exact and wanted:
+        naming.checked(wanted)
+    chosen = naming.plain(wanted or title or "") or UNNAMED
+    chosen = wanted if exact and wanted else chosen
+    today = date.today()
+    notes = [f"the profile is called {chosen}"] if wanted and chosen != wanted else []
+    address = naming.address(place, from_hub, today.isoformat())
+    return Label(chosen, title or chosen, address, today, huggingface=from_hub), notes

@@ -9,7 +9,7 @@ import typer
 from typer.main import get_command
 
 from kvcalc.cli.commands import Commands
-from kvcalc.errors import UserError, shown
+from kvcalc.errors import UserError, printable, shown
 
 app = typer.Typer(
     name="kvcalc",
@@ -62,7 +62,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _said(message: str, code: int) -> int:
     if sys.stderr is not None:
-        line = " ".join(message.split()).encode("utf-8", "backslashreplace").decode()  # paths may not be text
+        line = printable(" ".join(message.split()))
         sys.stderr.write(f"kvcalc: {line}\n")
     return code
 

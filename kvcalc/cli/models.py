@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from kvcalc import files
 from kvcalc.cli import importing
 from kvcalc.cli.options import FormatOption, OutputOption, left_out
+from kvcalc.errors import printable
 from kvcalc.profiles import catalog
 from kvcalc.profiles import check as checking
 from kvcalc.profiles.model import Model
@@ -49,4 +49,4 @@ def show(
 def check(file: Annotated[Path, typer.Argument(help="YAML file")]) -> None:
     """Check a model profile of your own."""
     found = checking.check(file, {"model": Model})
-    typer.echo(f"{files.printable(file)}: model {found.name!r} is well formed, with sources {', '.join(found.sources)}")
+    typer.echo(f"{printable(str(file))}: model {found.name!r} is well formed, with sources {', '.join(found.sources)}")

@@ -3,10 +3,9 @@
 import re
 
 from kvcalc import units
-from kvcalc.errors import shown
+from kvcalc.errors import printable, shown
 from kvcalc.observe import prefix
 from kvcalc.observe.observation import Finding, Lookup, Observation, Traffic, Transfer
-from kvcalc.observe.quote import printable
 from kvcalc.observe.stated import LONGEST_QUOTE
 
 LOOKS_FOR = "'LMCache INFO: Stored' or 'LMCache INFO: Retrieved'"

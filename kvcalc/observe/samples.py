@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kvcalc import units
-from kvcalc.errors import UserError, shown
+from kvcalc.errors import UserError, printable, shown
 from kvcalc.frozen import frozen
-from kvcalc.observe.quote import printable
 
 Labels = tuple[tuple[str, str], ...]
 

@@ -4,12 +4,11 @@ import re
 from collections.abc import Callable, Iterable
 
 from kvcalc import units
-from kvcalc.errors import shown
+from kvcalc.errors import printable, shown
 from kvcalc.observe import prefix
 from kvcalc.observe.fields import FIELDS, Value, figure
 from kvcalc.observe.forms import Form
 from kvcalc.observe.observation import Finding
-from kvcalc.observe.quote import printable
 from kvcalc.physics import formats
 
 LONGEST_QUOTE = 240  # characters of a line that a finding keeps

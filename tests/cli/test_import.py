@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -42,8 +43,9 @@ def test_the_file_that_is_written_is_checked_and_used(run, tmp_path):
 
 def test_the_written_profile_says_where_and_when_it_was_read(run):
     source = yaml.safe_load(run("models", "import", QWEN).out)["sources"]["config"]
-    assert (source["basis"], source["address"]) == ("config", str(QWEN))
-    assert source["checked"].isoformat() >= "2026-01-01"
+    day = source["checked"].isoformat()
+    assert (source["basis"], source["address"]) == ("config", f"Qwen__Qwen3-32B.json, local file, read {day}")
+    assert day >= "2026-01-01"
 
 
 def test_a_configuration_may_come_on_stdin(run, monkeypatch):
@@ -124,10 +126,12 @@ def test_options_that_are_wrong_are_one_line_too(refused, tmp_path):
     )
     assert "no such file or directory" in refused("models", "import", tmp_path / "none.json")
     assert "'8Q' is not a count of parameters" in refused("models", "import", QWEN, "--params", "8Q")
-    assert "--active-params 2,000 is more than --params 1,000" in refused(
-        "models", "import", QWEN, "--params", "1000", "--active-params", "2000"
+    assert "--params: '70' is fewer parameters than any model here has, 1,000,000" in refused(
+        "models", "import", QWEN, "--params", "70"
     )
-    assert "--name: 'A B' is no name of a profile" in refused("models", "import", QWEN, "--name", "A B")
+    assert "--name: 'A B' is no name of a profile; small letters, digits and . + - only; 'a-b' would do" in refused(
+        "models", "import", QWEN, "--name", "A B"
+    )
     assert "cannot be written" in refused("models", "import", QWEN, "--output", tmp_path / "no" / "x.yaml")
     assert "has no 'quantization'" in refused("models", "import", QWEN, "--hf-quant", QWEN)
 
@@ -160,3 +164,103 @@ def test_a_shipped_profile_has_the_layers_of_its_file(run):
     assert (found["groups"], found["mtp"], found["feed_forward"]) == (
         shipped["groups"], shipped["mtp"], shipped["feed_forward"],
     )  # fmt: skip
+
+
+def test_counts_that_the_file_contradicts_are_refused(run, refused):
+    """Qwen3-32B: 32.76e9 by its fields. Biases and norms, which aren't counted, are well below 2 %."""
+    assert "--params 70.00e9 is not within 2% of the 32.76e9" in refused("models", "import", QWEN, "--params", "70B")
+    assert "--active-params 40.00e9 is more than all parameters, 32.76e9" in refused(
+        "models", "import", QWEN, "--active-params", "40B"
+    )
+    assert yaml.safe_load(run("models", "import", QWEN, "--params", "33B").out)["total_parameters"] == 33 * 10**9
+
+
+def test_tying_that_is_not_in_the_file_is_said_beside_the_count(run):
+    """Facts of Qwen2.5-0.5B without the entry; Qwen2Config's default is false."""
+    said = run("models", "import", CONFIGS / "Qwen__Qwen2.5-0.5B.json").err
+    assert "tie_word_embeddings is not in the file: false, the default of Qwen2Config" in said
+    assert "two matrices for embedding and LM head, as assumed above" in said
+
+
+def test_the_file_that_is_read_is_not_written_over(refused, tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text(QWEN.read_text())
+    for given in (config, tmp_path):
+        assert "config.json is the file that is read" in refused("models", "import", given, "--output", config)
+    assert json.loads(config.read_text()) == json.loads(QWEN.read_text())
+
+
+def test_another_file_is_written_over_only_with_force(run, refused, tmp_path):
+    made, other = tmp_path / "mine.yaml", CONFIGS / "Qwen__Qwen3-8B.json"
+    assert run("models", "import", QWEN, "--output", made).err.endswith(f"kvcalc: wrote {made}\n")
+    assert run("models", "import", QWEN, "--output", made).code == 0
+    assert "is the profile of 'Qwen3-32B'; add --force" in refused("models", "import", other, "--output", made)
+    assert run("models", "import", other, "--output", made, "--force").code == 0
+    made.write_text("# notes of my own\n")
+    assert "is there and is no profile; add --force" in refused("models", "import", QWEN, "--output", made)
+
+
+def test_a_name_from_the_output_file_is_made_plain_and_said(run, tmp_path):
+    made = tmp_path / "Qwen__Qwen3.5-27B.yaml"
+    ran = run("models", "import", QWEN, "--output", made)
+    assert yaml.safe_load(made.read_text())["name"] == "qwen3.5-27b"
+    assert "kvcalc: the profile is called qwen3.5-27b\n" in ran.err
+
+
+def test_a_folder_of_the_hubs_cache_gives_the_models_name(run, refused, tmp_path):
+    snapshot = tmp_path / "models--Qwen--Qwen3-32B" / "snapshots" / ("0a" * 20)
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_text(QWEN.read_text())
+    assert yaml.safe_load(run("models", "import", snapshot).out)["name"] == "qwen3-32b"
+    bare = snapshot.rename(tmp_path / snapshot.name)
+    assert "nothing says what the model is called; add --name" in refused("models", "import", bare)
+    file = json.loads(QWEN.read_text()) | {"_name_or_path": "/models/Our-Qwen"}
+    (bare / "config.json").write_text(json.dumps(file))
+    assert yaml.safe_load(run("models", "import", bare).out)["name"] == "our-qwen"
+
+
+def test_from_a_pipe_a_name_is_asked_for(refused, monkeypatch):
+    stdin(monkeypatch, QWEN.read_bytes())
+    assert refused("models", "import", "-") == "stdin: nothing says what the model is called; add --name"
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal(run, tmp_path):
+    for hidden in ("\x1b[31m", "\n", "\x85", "\u202e"):
+        path = tmp_path / f"odd{hidden}name.json"
+        file = {"architectures": [f"Foo{hidden}"], "model_type": f"a{hidden}", f"num_layers{hidden}": 2}
+        for content in (file, file | {"model_type": "llama"}, {"model_type": "llama", "text_config": {hidden: 1}}):
+            path.write_text(json.dumps(content))
+            ran = run("models", "import", path)
+            assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+            assert hidden not in ran.err.rstrip("\n")
+
+
+def test_a_pipe_or_a_device_is_no_plain_file(refused, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/null", "/dev/zero"):
+        assert refused("models", "import", path) == f"{path}: is not a plain file; give a config.json, or - for stdin"
+    assert refused("models", "import", QWEN, "--hf-quant", "/dev/null") == (
+        "--hf-quant /dev/null: is not a plain file; give a hf_quant_config.json"
+    )
+
+
+def test_the_file_of_hf_quant_is_named_in_its_errors(refused, tmp_path):
+    quant = tmp_path / "q.json"
+    wrong = {
+        "{": "line 1: is not JSON",
+        "[]": "holds a list and no object; give a hf_quant_config.json",
+        '{"quantization": {"kv_cache_quant_algo": "FP3"}}': "kv_cache_quant_algo: 'FP3' is not",
+    }
+    for content, said in wrong.items():
+        quant.write_text(content)
+        assert refused("models", "import", QWEN, "--hf-quant", quant).startswith(f"--hf-quant {quant}: {said}")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_disk_is_one_line_after_the_notes():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "kvcalc", "models", "import", str(QWEN)],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "kvcalc: stdout: no space left on device")

@@ -36,7 +36,8 @@ def t5(entries: Entries) -> Layers:
 
 
 def _both(entries: Entries, shape: Widths, tokens: int) -> Layers:
-    entries.read.update(("is_encoder_decoder", "add_cross_attention"))
+    entries.read.update(("is_encoder_decoder", "add_cross_attention", "tie_encoder_decoder"))
+    entries.read.update(each for each in entries.document if each.startswith(("encoder_", "decoder_")))
     layers = entries.maybe("decoder_layers", "num_decoder_layers") or entries.count("num_layers")
     both = [shape.state("full"), shape.state("cross") | {"encoder_tokens": tokens}]
     return [both for _ in range(entries.bounded(layers))]

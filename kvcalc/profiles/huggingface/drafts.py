@@ -26,7 +26,7 @@ def layers(entries: Entries, outer: Entries, main: Layers) -> Layers:
     widest = max(reversed(attention), key=lambda states: (any(_full(each) for each in states), len(states)))
     if any(_slides(state) for states in attention for state in states):
         entries.assume(f"{count} draft layers (MTP) are counted without a window: the file doesn't say")
-    return [[state for state in widest if _keeps_tokens(state)]] * (count * _blocks(entries))
+    return [[state for state in widest if _keeps_tokens(state)]] * entries.bounded(count * _blocks(entries))
 
 
 def _count(entries: Entries) -> int:
@@ -35,9 +35,7 @@ def _count(entries: Entries) -> int:
     if given.get("num_mtp_modules") and "use_mtp" in entries.document and not entries.flag("use_mtp"):
         return 0
     modules = given.get("num_mtp_modules", 0) * (entries.maybe("mtp_transformer_layers") or 1)
-    if modules:
-        return modules
-    return entries.bounded(max(given.values(), default=0))
+    return entries.bounded(modules or max(given.values(), default=0))
 
 
 def _blocks(entries: Entries) -> int:

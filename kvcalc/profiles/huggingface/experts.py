@@ -117,8 +117,8 @@ def _flags(entries: Entries, frequency: list[object], layers: int) -> list[bool]
 def _by_number(entries: Entries, layers: int) -> list[bool]:
     named = entries.raw("moe_layers_enum")
     if isinstance(named, str):
-        chosen = {int(each) for each in named.split(",") if each.strip().isdecimal()}
-        return [layer in chosen for layer in range(layers)]
+        chosen = {each.strip() for each in named.split(",")}
+        return [str(layer) in chosen for layer in range(layers)]
     if entries.has("expert_layer_period"):
         period, offset = entries.count("expert_layer_period"), entries.or_zero("expert_layer_offset")
         return [layer % period == offset for layer in range(layers)]

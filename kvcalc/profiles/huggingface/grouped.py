@@ -30,14 +30,17 @@ class Widths:
         return {"kind": kind, "heads": self.heads, **heads, "key_width": self.key, "value_width": self.value}
 
 
-def widths(entries: Entries) -> Widths:
-    """The heads of a layer. Raises UserError for KV heads that don't divide the query heads."""
+def widths(entries: Entries, *spelled: str) -> Widths:
+    """The heads of a layer; `spelled`: other names of head_dim that the class reads.
+
+    Raises UserError for KV heads that don't divide the query heads.
+    """
     heads = entries.heads()
     kv_heads = entries.maybe(*KV_HEADS)
     if kv_heads is None:
         entries.assume(f"no KV heads in the file: as many as query heads, {heads}")
         kv_heads = heads
-    width = head_width(entries)
+    width = head_width(entries, *spelled)
     return checked(entries, Widths(heads, kv_heads, width, width))
 
 
@@ -48,11 +51,23 @@ def checked(entries: Entries, found: Widths) -> Widths:
     return found
 
 
-def head_width(entries: Entries) -> int:
-    """head_dim, which need not be hidden / heads; absent, null and 0 mean hidden / heads."""
-    found = entries.maybe("head_dim", "attention_head_dim", "hidden_size_per_head", "kv_channels", least=0)
-    if found:
-        return found
+def head_width(entries: Entries, *spelled: str) -> int:
+    """head_dim, which need not be hidden / heads; absent, null and 0 mean hidden / heads.
+
+    `spelled` are other names that the class reads. Raises UserError for one that it doesn't and that says otherwise.
+    """
+    found = entries.maybe("head_dim", *spelled, least=0) or _computed(entries)
+    for name in OTHER_WIDTHS:
+        if name not in spelled and entries.or_zero(name) not in (0, found):
+            what = f"{entries.class_name} isn't known to read it; by its own fields heads are {found} wide"
+            raise entries.refuse(name, what)
+    return found
+
+
+OTHER_WIDTHS = ("attention_head_dim", "hidden_size_per_head", "kv_channels")
+
+
+def _computed(entries: Entries) -> int:
     hidden, heads = entries.hidden(), entries.heads()
     if hidden % heads:
         raise UserError(f"{entries.where}: hidden width {hidden} does not divide by {heads} heads; give head_dim")
@@ -60,9 +75,9 @@ def head_width(entries: Entries) -> int:
     return hidden // heads
 
 
-def full(entries: Entries) -> Layers:
-    """Every layer keeps all tokens."""
-    count, found = entries.layers(), widths(entries)
+def full(entries: Entries, *spelled: str) -> Layers:
+    """Every layer keeps all tokens; `spelled`: other names of head_dim that the class reads."""
+    count, found = entries.layers(), widths(entries, *spelled)
     return [[_of(kinds.FULL, found, entries)] for _ in range(count)]
 
 
@@ -79,15 +94,22 @@ class Windowed:
         if found is None:
             found = kinds.by_rule(entries, self.rule(entries, count))
         else:
+            self._refuse_switched_off(entries, found)
             entries.read.update(_RULES)
         shape = widths(entries)
         return [[_of(kind, shape, entries)] for kind in found]
+
+    def _refuse_switched_off(self, entries: Entries, found: list[str]) -> None:
+        """Qwen2Config takes the window away without use_sliding_window, and leaves the list as it is."""
+        switched = self.rule in (kinds.after_first, kinds.unused) or "use_sliding_window" in entries.document
+        if kinds.SLIDING in found and switched and not entries.flag("use_sliding_window"):
+            raise entries.refuse("layer_types", "lists sliding layers, and use_sliding_window is false")
 
 
 # What a rule would read where the file has the list that the rule makes.
 _RULES = (
     "sliding_window_pattern", "_sliding_window_pattern", "use_sliding_window", "max_window_layers",
-    "sliding_window", "global_attn_every_n_layers", "prefix_dense_sliding_window_pattern",
+    "sliding_window", "global_attn_every_n_layers", "prefix_dense_sliding_window_pattern", "no_rope_layers",
 )  # fmt: skip
 
 
@@ -169,8 +191,11 @@ def _overridden(entries: Entries) -> Entries | None:
         return None
     found = [inside.within(name) for name in inside.document]
     full = [at for at, kind in enumerate(entries.values("layer_types") or []) if kind == "full_attention"]
-    numbers = [int(name) for name in inside.document if name.isdecimal()]
-    if None in found or sorted(numbers) != full or len({str(each.document) for each in found if each}) > 1:
+    if (
+        None in found
+        or {name.lstrip("0") or "0" for name in inside.document} != {str(each) for each in full}
+        or len({str(each.document) for each in found if each}) > 1
+    ):
         raise entries.refuse("per_layer_config", "is not one and the same for each full layer")
     return found[0] if found else None
 

@@ -1,6 +1,6 @@
 """Keys and values of all tokens or of a window, where a class has a way of its own to say how many heads."""
 
-from kvcalc.errors import UserError
+from kvcalc.errors import UserError, shown
 from kvcalc.profiles.huggingface import kinds
 from kvcalc.profiles.huggingface.entries import ABSENT, Entries
 from kvcalc.profiles.huggingface.grouped import (
@@ -24,6 +24,11 @@ def stated(entries: Entries) -> Layers:
     return full(entries)
 
 
+def channels(entries: Entries) -> Layers:
+    """Qwen of 2023: kv_channels is the width of a head."""
+    return full(entries, "kv_channels")
+
+
 def falcon(entries: Entries) -> Layers:
     """Falcon: multi_query has one KV head unless the architecture is the new one, whatever num_kv_heads says."""
     heads, width = entries.heads(), head_width(entries)
@@ -45,7 +50,7 @@ def multi_group(entries: Entries) -> Layers:
     """ChatGLM: multi_query_group_num holds with multi_query_attention only."""
     if entries.raw("multi_query_attention") is ABSENT:
         raise entries.missing("multi_query_attention")
-    heads, width = entries.heads(), head_width(entries)
+    heads, width = entries.heads(), head_width(entries, "kv_channels")
     groups = entries.count("multi_query_group_num") if entries.flag("multi_query_attention") else heads
     entries.read.add("multi_query_group_num")
     shape = checked(entries, Widths(heads, groups, width, width))
@@ -70,27 +75,36 @@ def hunyuan(entries: Entries) -> Layers:
     """Hunyuan: cla_share_factor shares KV between layers with use_cla only."""
     if entries.flag("use_mla"):
         raise entries.refuse("use_mla", "latent attention of this class is not known here; write a profile")
-    entries.read.update(("kv_lora_rank", "v_head_dim"))  # in the files, for use_mla
-    layers = full(entries)
+    layers = full(entries, "attention_head_dim")  # vLLM 0.33 models/hunyuan_v1.py
     factor = entries.maybe("cla_share_factor")
     if not entries.flag("use_cla"):
         return layers
     if not factor:
         raise entries.missing("cla_share_factor")
     # The first of each `factor` layers keeps KV, the others read it (Hunyuan-Large, arXiv:2411.02265 section 2.2).
-    own = widths(entries)
+    own = widths(entries, "attention_head_dim")
     return [layers[at] if at % factor == 0 else [own.state("shared")] for at in range(len(layers))]
 
 
 def step(entries: Entries) -> Layers:
-    """Step-3.5, 3.7: attention_other_setting has the heads of the sliding layers."""
+    """Step-3.5, 3.7: attention_other_setting has the heads of the sliding layers (Step3p7TextConfig: their number)."""
     found = Windowed(kinds.all_full)(entries)
-    inside = entries.within("attention_other_setting")
-    if inside is None:
+    inside, heads = entries.within("attention_other_setting"), entries.maybe("num_sliding_attention_heads")
+    if inside is not None:
+        inside.word("attention_type")
+        shape = widths(inside)
+    elif heads is not None:
+        same = widths(entries)
+        shape = checked(entries, Widths(heads, same.kv_heads, same.key, same.value))
+    else:
         return found
-    inside.word("attention_type")
-    other = widths(inside).state(kinds.SLIDING) | {"window": width_of_window(entries)}
+    other = shape.state(kinds.SLIDING)
+    other |= {"window": width_of_window(entries)} if _slide(found) else {}
     return [[other if state["kind"] == kinds.SLIDING else state for state in states] for states in found]
+
+
+def _slide(found: Layers) -> bool:
+    return any(state["kind"] == kinds.SLIDING for states in found for state in states)
 
 
 def laguna(entries: Entries) -> Layers:
@@ -115,13 +129,14 @@ def blocks(entries: Entries) -> Layers:
     if len(found) != entries.layers():
         raise entries.refuse("block_configs", f"has {len(found)} blocks for {entries.layers()} layers")
     entries.read.update(KV_HEADS)
-    return [[_block(Entries({"b": each}, entries.where).within("b"), heads, width)] for each in found]
+    return [[_block(entries, number, each, heads, width)] for number, each in enumerate(found)]
 
 
-def _block(block: Entries | None, heads: int, width: int) -> State:
-    attention = block.within("attention") if block else None
+def _block(entries: Entries, number: int, block: object, heads: int, width: int) -> State:
+    where = f"{entries.where}: block_configs.{number}"
+    attention = Entries(block, where).within("attention") if isinstance(block, dict) else None
     if attention is None:
-        raise UserError("block_configs: a block has no 'attention'")
+        raise UserError(f"{where}: {shown(block)} has no 'attention'")
     for name in ("num_sink_tokens", "window_length", "sparsify"):
         if attention.has(name):
             raise attention.refuse(name, "is not known here; give a profile")

@@ -16,9 +16,9 @@ def by_kind(found: list[str], states: dict[str, Callable[[], list[State]]]) -> L
     return [made[kind] for kind in found]
 
 
-def attention(entries: Entries) -> list[State]:
-    """A layer that keeps keys and values of all tokens."""
-    return [grouped.widths(entries).state(kinds.FULL)]
+def attention(entries: Entries, *spelled: str) -> list[State]:
+    """A layer that keeps keys and values of all tokens; the class reads its head width by these names too."""
+    return [grouped.widths(entries, *spelled).state(kinds.FULL)]
 
 
 def gated_delta(entries: Entries) -> Layers:
@@ -70,23 +70,48 @@ def sparse_kimi_delta(entries: Entries) -> Layers:
     heads, width = entries.count("linear_num_heads"), entries.count("linear_head_dim")
     delta = recurrent.kimi_delta(entries, heads, width, entries.count("linear_conv_kernel_dim"))
     sparse = latent.state(entries, least_rope=0) | {"top_k": entries.count("index_topk")}
+    if entries.maybe("index_kpool") is None:  # null; where it is absent the class has one
+        raise entries.missing("index_kpool")
     key = latent.index(entries)
     full = [[sparse, key] if own else [sparse] for own in chooses]
     return [full[at] if kind == kinds.FULL else [delta] for at, kind in enumerate(found)]
 
 
 def ling(entries: Entries) -> Layers:
-    """Bailing hybrid (Ling): the last layer of each group is latent, the others Kimi delta attention."""
+    """Bailing hybrid: the last layer of each group is latent; the others are lightning (2.5), Kimi delta (3.0)."""
+    named = entries.values("architectures")
+    linear = _LING.get(str(named[0])) if named else _ling_delta if entries.has("short_conv_kernel_size") else None
+    if linear is None:
+        raise entries.refuse("architectures", f"which linear attention it has isn't known; known: {', '.join(_LING)}")
     count, period = entries.layers(), entries.count("layer_group_size")
     found = kinds.listed(entries, BOTH, count)
+    if found is None and count % period:
+        # vLLM 0.33 bailing_moe_linear.py and transformers 5.24.0 make those layers linear, mlx-lm gives them attention
+        raise entries.refuse("layer_group_size", f"{count} layers end in part of a group, which engines read apart")
     found = found or [kinds.FULL if (layer + 1) % period == 0 else kinds.LINEAR for layer in range(count)]
-    width = entries.count("head_dim")
     return by_kind(found, {
         kinds.FULL: lambda: [latent.state(entries)],
-        kinds.LINEAR: lambda: [
-            recurrent.kimi_delta(entries, entries.heads(), width, entries.count("short_conv_kernel_size"))
-        ],
+        kinds.LINEAR: lambda: [linear(entries)],
     })  # fmt: skip
+
+
+def _ling_lightning(entries: Entries) -> State:
+    """Ling 2.5, 2.6, Ring 2.5: no convolution (vLLM 0.33 bailing_moe_linear.py, linear_attention_state_shape)."""
+    return recurrent.lightning(entries, None)
+
+
+def _ling_delta(entries: Entries) -> State:
+    """Ling 3.0 (BailingHybridConfig of transformers 5.24.0)."""
+    width = entries.maybe("linear_head_dim") or entries.count("head_dim")  # the class makes head_dim that of the latent
+    kernel = entries.count("short_conv_kernel_size", "linear_conv_kernel_dim")
+    return recurrent.kimi_delta(entries, entries.maybe("linear_num_heads") or entries.heads(), width, kernel)
+
+
+_LING: dict[str, Callable[[Entries], State]] = {
+    "BailingMoeV2_5ForCausalLM": _ling_lightning,
+    "BailingMoeV3ForCausalLM": _ling_delta,
+    "BailingHybridForCausalLM": _ling_delta,
+}
 
 
 def lightning(entries: Entries) -> Layers:

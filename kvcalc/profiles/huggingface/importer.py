@@ -1,11 +1,12 @@
 """A configuration as the document of a model profile, with a line for whatever is not in the file and was assumed."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from kvcalc.errors import UserError, shown
-from kvcalc.profiles.huggingface import checkpoint, drafts, language
+from kvcalc.errors import UserError
+from kvcalc.profiles.huggingface import checkpoint, drafts, language, unread
 from kvcalc.profiles.huggingface.entries import ABSENT, LARGEST, Entries
 from kvcalc.profiles.huggingface.grouped import State
 
@@ -15,22 +16,6 @@ KINDS = ("full", "latent", "indexer", "sliding", "chunked", "compressed", "recur
 CONTEXT = (
     "max_position_embeddings", "n_positions", "max_position_embedding", "max_seq_len", "seq_length",
     "max_sequence_length", "max_target_positions",
-)  # fmt: skip
-
-# Entries that change what is kept. One that is set and was not read has a meaning that isn't known here.
-TELLING = (
-    "sliding_window", "sliding_window_size", "window_size", "attention_chunk_size", "layer_types",
-    "layers_block_type", "hybrid_override_pattern", "hybrid_layer_pattern", "hybrid_layer_ids", "attn_type_list",
-    "linear_attn_config", "compress_ratios", "indexer_types", "index_topk", "index_head_dim", "kv_lora_rank",
-    "sparse_attention_config", "num_kv_shared_layers", "use_cla", "attn_layer_period", "attn_layer_indices",
-    "full_attention_interval", "sliding_window_pattern", "_sliding_window_pattern", "full_attn_idxs",
-    "block_configs", "global_head_dim", "num_global_key_value_heads", "swa_num_key_value_heads", "swa_head_dim",
-    "ssm_state_size", "mamba_d_state", "state_size", "linear_num_value_heads", "conv_L_cache",
-    "cross_attention_layers", "is_encoder_decoder", "add_cross_attention", "param_sink_number", "layer_group_size",
-    "num_attention_heads_per_layer", "v_head_dim", "attention_types", "attention_other_setting", "per_layer_config",
-    "attn_config", "multi_query", "multi_query_attention", "new_decoder_architecture", "num_experts",
-    "n_routed_experts", "num_local_experts", "moe_num_experts", "use_sliding_window",
-    "rswa_window",
 )  # fmt: skip
 
 
@@ -54,6 +39,7 @@ class Given:
     """What the user says beside the file."""
 
     quant: Mapping[str, object] | None = None  # hf_quant_config.json
+    quant_where: str = "hf_quant_config.json"  # its name in messages
     parameters: int | None = None
     active: int | None = None
 
@@ -72,7 +58,8 @@ def document(config: dict[str, object], label: Label, given: Given, where: str =
     `where` names the file in messages.
     """
     family, inner, outer = language.find(config, where)
-    _refuse_encoder(inner)
+    for each in (inner, outer):
+        unread.refuse_encoder(each)
     layers = family.layers(inner)
     blocks = family.feed_forward(inner, len(layers))
     found: Document = {"name": label.name, "title": label.title}
@@ -87,7 +74,7 @@ def document(config: dict[str, object], label: Label, given: Given, where: str =
     if blocks is not None:
         found["feed_forward"] = [{"layers": count} | block for block, count in _counted(blocks)]
     found |= _parameters(given)
-    _refuse_unread(inner)
+    unread.refuse(inner)
     found["sources"] = {"config": _source(label)}
     return Imported(found, tuple(outer.assumed))
 
@@ -113,13 +100,18 @@ def _context(entries: Entries) -> int | None:
 
 
 def _tied(inner: Entries, outer: Entries) -> bool:
+    """By the file, else by the default of the class; what stands in neither is two matrices, and that is said."""
     said = [each.flag("tie_word_embeddings") for each in (inner, outer) if each.has("tie_word_embeddings")]
-    return any(said) if said else inner.flag("tie_word_embeddings")
+    if said:
+        return any(said)
+    if inner.raw("tie_word_embeddings") is ABSENT:
+        inner.assume("tie_word_embeddings is not in the file, and no class here has a default: false")
+    return inner.flag("tie_word_embeddings")
 
 
 def _checkpoint(inner: Entries, outer: Entries, given: Given) -> Document:
     weights = checkpoint.weights(outer, inner, given.quant)
-    cache = checkpoint.kv_cache(outer, inner, given.quant)
+    cache = checkpoint.kv_cache(outer, inner, given.quant, given.quant_where)
     found: Document = {} if weights == "bf16" else {"checkpoint": weights}
     return found | ({"kv_cache": cache} if cache else {})
 
@@ -132,11 +124,8 @@ def _grouped(states: list[State]) -> list[State]:
 
 def _counted(parts: list[dict[str, object]]) -> list[tuple[dict[str, object], int]]:
     """Each different one once, in the order of the layers, with how often it is there."""
-    found: list[tuple[dict[str, object], int]] = []
-    for each in parts:
-        if not any(each == known for known, _ in found):
-            found.append((each, parts.count(each)))
-    return found
+    found = Counter(tuple(each.items()) for each in parts)
+    return [(dict(each), count) for each, count in found.items()]
 
 
 def _first(state: State, layers: int) -> State:
@@ -151,26 +140,6 @@ def _parameters(given: Given) -> Document:
         raise UserError(f"--active-params {active:,} is more than --params {total:,}")
     found: Document = {"total_parameters": total} if total else {}
     return found | ({"active_parameters": active or total} if active or total else {})
-
-
-def _refuse_encoder(entries: Entries) -> None:
-    """An embedding model of a decoder's type looks ahead: it keeps nothing. Gemma 4's "vision" is a decoder."""
-    if entries.raw("use_bidirectional_attention") in (True, "all"):
-        raise entries.refuse("use_bidirectional_attention", "an encoder has no KV cache")
-    if entries.document.get("is_causal") is False:
-        raise entries.refuse("is_causal", "an encoder has no KV cache")
-
-
-def _refuse_unread(entries: Entries) -> None:
-    for name in TELLING:
-        value = entries.document.get(name)
-        if value in (None, False, 0, [], {}) or name in entries.read:
-            continue
-        known = entries.document.get("model_type")
-        raise UserError(
-            f"{entries.where}: {name}: {shown(value)} changes what is kept, and {shown(known)} isn't known to have it; "
-            "write a profile (docs/models.md)"
-        )
 
 
 def _source(label: Label) -> Document:

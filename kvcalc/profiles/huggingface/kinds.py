@@ -116,7 +116,7 @@ def after_first(entries: Entries, layers: int) -> list[str]:
 
 def unused(entries: Entries, layers: int) -> list[str]:
     """Classes whose window engines don't use alike: fine while it is switched off."""
-    entries.read.update(("sliding_window", "max_window_layers"))
+    entries.read.update(("sliding_window", "max_window_layers", "no_rope_layers"))  # SmolLM3: those keep what all keep
     if entries.flag("use_sliding_window"):
         raise entries.refuse("use_sliding_window", "which layers of this class slide isn't known; give a profile")
     return [FULL] * layers
@@ -138,9 +138,13 @@ def neo(entries: Entries, layers: int) -> list[str]:
     for each in entries.values("attention_types") or []:
         if not isinstance(each, list) or len(each) != 2 or not isinstance(each[0], list) or type(each[1]) is not int:
             raise entries.refuse("attention_types", "is not a list of kinds and repeats")
-        found += each[0] * min(max(each[1], 0), layers)
+        found += each[0][:layers] * min(max(each[1], 0), layers)
+        if len(found) > layers:
+            break
     if len(found) != layers or not all(each in ("global", "local") for each in found):
         raise entries.refuse("attention_types", f"is not 'global' or 'local' for each of {layers} layers")
+    if entries.values("attention_layers") not in (None, found):  # the same, written out
+        raise entries.refuse("attention_layers", "is not what attention_types says")
     return [FULL if each == "global" else SLIDING for each in found]
 
 

@@ -2,12 +2,11 @@
 
 import re
 
-from kvcalc.errors import UserError, shown
-from kvcalc.profiles.huggingface import defaults, reading
+from kvcalc.errors import UserError, printable, shown
+from kvcalc.profiles.huggingface import defaults, reading, wrappers
 from kvcalc.profiles.huggingface.entries import Entries
 from kvcalc.profiles.huggingface.families import ARCHITECTURES, ENCODER_DECODER, KNOWN, REFUSED, Family
 
-INSIDE = ("text_config", "llm_config", "language_config", "thinker_config", "language_model_config")
 # Text configurations without a model_type of their own, by the model type around them.
 _WITHIN = {
     "llava": "llama",
@@ -18,7 +17,8 @@ _WITHIN = {
     "kimi_k3": "kimi_linear",
     "deepseek_vl_v2": "deepseek_v2",
 }
-_NAMED_ALIKE = {"qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text"}  # text-only files of composite types
+# Text-only files of composite types: the defaults are those of the class inside.
+_NAMED_ALIKE = {"qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text", "glm5_next": "glm5_next_text"}
 _BY_ARCHITECTURE = {("mamba", "mamba2")}  # Mamba-Codestral's file, which engines read by its architecture
 _HEADS = r"(WithLMHead|LMHead|Chat)?(ForCausalLM|ForConditionalGeneration|LMHeadModel|Model|MultiModalityCausalLM)$"
 _NO_GENERATION = re.compile(
@@ -26,7 +26,9 @@ _NO_GENERATION = re.compile(
     r"|ProcessRewardModel|RewardModel|Embedding|Retrieval|ImageFeatureExtraction|ObjectDetection|CTC|AudioClassification)"
 )
 _BARE = re.compile(r"^(?!ChatGLM|GLM|Bart|T5|MT5|MBart|Marian|.*LMHead|.*Chat).*[A-Za-z0-9]Model$")
+HOW = "CONTRIBUTING.md says how"
 _DRAFTS = re.compile(r"Eagle|Medusa|MTP|Speculator|DFlash", re.IGNORECASE)
+_OF_DRAFTS = ("draft_vocab_size", "eagle_config", "speculators_config", "speculators_model_type")
 _ENCODERS = ("bert", "roberta", "electra", "vit", "clip", "siglip", "dinov", "swin", "resnet", "wav2vec", "hubert")
 
 
@@ -39,25 +41,17 @@ def find(document: dict[str, object], where: str) -> tuple[Family, Entries, Entr
     outer = Entries(document, where)
     architecture = _architecture(outer)
     name = outer.word("model_type")
-    inner = _inside(document)
+    inner = wrappers.inside(document, where)
     if inner is not None and not _flat(document, name):
         path, nested = inner
+        if name not in wrappers.KNOWN:
+            raise _unknown_wrapper(outer, name, architecture, nested)
         kind = _nested_type(nested, name, where)
         entries = Entries(nested, f"{where}: {path}", defaults.of(kind), nested=True, assumed=outer.assumed)
         return _family(kind, entries), entries, outer
     kind = _type(outer, name, architecture)
     entries = Entries(document, where, defaults.of(kind), assumed=outer.assumed)
     return _family(kind, entries), entries, entries
-
-
-def _inside(document: dict[str, object]) -> tuple[str, dict[str, object]] | None:
-    """The nested configuration of the language model with the path to it."""
-    for key in INSIDE:
-        found = document.get(key)
-        if isinstance(found, dict):
-            deeper = _inside(found)
-            return (f"{key}: {deeper[0]}", deeper[1]) if deeper else (key, found)
-    return None
 
 
 def _flat(document: dict[str, object], name: str | None) -> bool:
@@ -84,11 +78,14 @@ def _nested_type(nested: dict[str, object], outer: str | None, where: str) -> st
 def _architecture(outer: Entries) -> str | None:
     """The architecture's name without its ending. Raises UserError for one that generates nothing, or drafts."""
     found = outer.values("architectures")
+    draft = next((each for each in _OF_DRAFTS if outer.document.get(each)), None)
+    if draft:
+        raise UserError(f"{outer.where}: {draft} is that of a draft model (EAGLE); give the main model's file")
     if not found:
         return None
-    name = found[0]
-    if not isinstance(name, str):
+    if not isinstance(found[0], str):
         raise outer.refuse("architectures", "is not a list of names")
+    name = printable(found[0])
     if _NO_GENERATION.search(name) or _BARE.search(name):
         raise UserError(
             f"{outer.where}: {name} generates no text (an embedding, a classifier or vision model): no KV cache"
@@ -149,12 +146,23 @@ def _unknown(entries: Entries, name: str | None, architecture: str | None) -> Us
         )
     what = f"model type {shown(name)}" if name else "a file without model_type"
     also = f" ({architecture})" if architecture else ""
-    return UserError(f"{entries.where}: {what}{also} is not known here; {_saw(entries.document)}; write a profile")
+    return UserError(
+        f"{entries.where}: {what}{also} is not known here; {_saw(entries.document)}; write a profile ({HOW})"
+    )
+
+
+def _unknown_wrapper(outer: Entries, name: str | None, architecture: str | None, inner: dict[str, object]) -> UserError:
+    if (name or "").startswith(_ENCODERS) or "model_type" not in inner:
+        return _unknown(outer, name, architecture)
+    return UserError(
+        f"{outer.where}: model type {shown(name)} around {shown(inner['model_type'])} is not known here: whether it "
+        f"keeps more than the language model does; write a profile ({HOW})"
+    )
 
 
 def _saw(document: object) -> str:
     """The fields that would say what is kept."""
     names = [name for name in document if isinstance(name, str)] if isinstance(document, dict) else []
-    telling = [each for each in names if re.search(r"layer|head|kv|window|attn|attention|state|ssm|mamba", each)]
-    shownames = ", ".join((telling or names)[:8])
+    telling = [each for each in names if re.search(r"layer|head|kv|window|att|state|ssm|mamba|hidden_size|rank", each)]
+    shownames = ", ".join(printable(each) for each in (telling or names)[:40])
     return f"it has {shownames}" if shownames else "it has no fields"

@@ -11,6 +11,8 @@ _LETTERS = {"F": "full", "S": "shared"}
 def state(entries: Entries, least_rope: int = 1) -> State:
     """A latent layer. num_key_value_heads and head_dim are in the files and mean nothing for the cache."""
     entries.read.update((*KV_HEADS, "head_dim", "qk_head_dim"))
+    if entries.has("use_mla") and not entries.flag("use_mla"):
+        raise entries.refuse("use_mla", "what it keeps without latent attention is not known here")
     entries.flag("mla_use_nope")  # positions or none: the vector is as wide
     found: State = {
         "kind": "latent",
@@ -34,7 +36,8 @@ def _rope(entries: Entries, least: int) -> int:
 def layers(entries: Entries) -> Layers:
     """Every layer is latent (DeepSeek-V2, V3, Kimi-K2), unless the latent's widths are 0 (DeepSeek-VL2-Tiny, OCR)."""
     if (entries.document.get("qk_nope_head_dim"), entries.document.get("qk_rope_head_dim")) == (0, 0):
-        entries.read.update(("kv_lora_rank", "v_head_dim"))
+        entries.read.update(("kv_lora_rank", "q_lora_rank", "v_head_dim", "qk_head_dim", "use_mla"))
+        entries.read.update(("qk_nope_head_dim", "qk_rope_head_dim"))
         return full(entries)  # vLLM 0.33 deepseek_v2.py: plain multi-head attention
     found, count = state(entries), entries.layers()
     kinds.listed(entries, (kinds.FULL,), count)

@@ -14,7 +14,7 @@ def nemotron(entries: Entries) -> Layers:
     """Nemotron-H: a letter or a word for each block; feed-forward blocks keep nothing. vLLM keeps FP32 states."""
     found = blocks(entries)
     return by_kind(found, {
-        kinds.FULL: lambda: attention(entries),
+        kinds.FULL: lambda: attention(entries, "attention_head_dim"),
         kinds.LINEAR: lambda: [recurrent.mamba2(entries, default=4)],  # vLLM 0.33 model_executor/models/config.py
         kinds.FEED_FORWARD: lambda: [NOTHING],
         kinds.EXPERTS: lambda: [NOTHING],
@@ -108,7 +108,7 @@ def zamba2(entries: Entries) -> Layers:
         raise entries.missing("layers_block_type")
     heads = entries.heads()
     width = entries.maybe("attention_head_dim") or 2 * entries.hidden() // heads  # the block sees two hidden states
-    entries.read.update(("kv_channels", "num_query_groups", "attention_hidden_size", "head_dim"))
+    entries.read.update(("kv_channels", "num_query_groups", "attention_hidden_size", "head_dim", "lora_rank"))
     kv_heads = entries.maybe("num_key_value_heads") or heads
     shape = grouped.checked(entries, grouped.Widths(heads, kv_heads, width, width))
     state = recurrent.mamba2(entries, recurrent.expanded(entries, "mamba_expand", "expand"))

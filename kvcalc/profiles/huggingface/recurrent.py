@@ -69,6 +69,7 @@ def plain_mamba2(entries: Entries) -> State:
 
 def _mamba2(entries: Entries, shape: tuple[int, int, int, int, int], default: int | None) -> State:
     heads, each, size, groups, kernel = shape
+    _read_details(entries)
     inner = heads * each
     channels = inner + 2 * groups * size
     return {
@@ -85,6 +86,13 @@ def _mamba2(entries: Entries, shape: tuple[int, int, int, int, int], default: in
     }
 
 
+def _read_details(entries: Entries) -> None:
+    """Switches, bounds and names of functions of Mamba layers: what changes the state's size is a whole number."""
+    details = (name for name, value in entries.document.items() if type(value) is not int)
+    entries.read.update(name for name in details if name.startswith(("mamba_", "ssm_")))
+    entries.read.add("chunk_size")  # tokens that a kernel takes at a time
+
+
 def expanded(entries: Entries, *names: str) -> int:
     """The inner width: expand x hidden. Raises UserError where that is no whole number."""
     factor = entries.raw(*names)
@@ -99,6 +107,7 @@ def expanded(entries: Entries, *names: str) -> int:
 def mamba1(entries: Entries) -> State:
     """Mamba-1: each channel has a state of its own; the time step's projections are counted with the inputs."""
     inner, hidden = expanded(entries, "mamba_expand", "expand"), entries.hidden()
+    _read_details(entries)
     size = entries.count("mamba_d_state", "state_size")
     rank = entries.raw("mamba_dt_rank", "time_step_rank")
     names = ("mamba_dt_rank", "time_step_rank")
@@ -153,8 +162,8 @@ def kimi_delta(entries: Entries, heads: int, width: int, kernel: int) -> State:
     }
 
 
-def lightning(entries: Entries) -> State:
-    """Lightning attention (MiniMax): a square state for each head, in FP32, no convolution."""
+def lightning(entries: Entries, default: int | None = 4) -> State:
+    """Lightning attention: a square state for each head, no convolution; in FP32 (MiniMax) or the model's dtype."""
     heads, width = entries.heads(), head_width(entries)
     return {
         "kind": "recurrent",
@@ -162,7 +171,7 @@ def lightning(entries: Entries) -> State:
         "heads": heads,
         "key_width": width,
         "value_width": width,
-        "state_bytes": state_bytes(entries, 4),
+        "state_bytes": state_bytes(entries, default),
         "conv_channels": 0,
         "conv_kernel": 0,
         "conv_bytes": 2,

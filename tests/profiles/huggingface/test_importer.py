@@ -101,7 +101,7 @@ def test_an_unknown_model_type_is_refused_with_the_fields_that_were_seen(importe
         imported(file)
     message = str(caught.value)
     assert "model type 'novel' (NovelForCausalLM) is not known here" in message
-    assert "it has num_hidden_layers, num_attention_heads, num_key_value_heads, attention_span" in message
+    assert "it has hidden_size, num_hidden_layers, num_attention_heads, num_key_value_heads, attention_span" in message
 
 
 @pytest.mark.parametrize("kind", ["longcat_flash", "minicpm3", "mllama", "zamba", "recurrent_gemma", "rwkv"])

@@ -51,8 +51,18 @@ def test_2_an_absent_head_dim_or_none_or_0_means_hidden_by_heads(value: Any, mod
 
 def test_2_head_dim_has_other_names(model: ModelOf, config: Config):
     assert first(model(config("nvidia/Nemotron-H-8B-Base-8K")), Full).key_width == 128  # attention_head_dim
-    file = config("meta-llama/Meta-Llama-3.1-8B", hidden_size_per_head=64)
-    assert first(model(file), Full).key_width == 64
+    hunyuan = config("tencent/Hunyuan-A13B-Instruct", head_dim=None, attention_head_dim=96)
+    assert first(model(hunyuan), Full).key_width == 96
+
+
+@pytest.mark.parametrize("name", ["hidden_size_per_head", "attention_head_dim", "kv_channels"])
+def test_2_a_name_of_head_dim_that_the_class_does_not_read_may_only_repeat_it(
+    name: str, model: ModelOf, config: Config
+):
+    """LlamaConfig reads head_dim, else hidden / heads: 4096 / 32 = 128."""
+    assert first(model(config("meta-llama/Meta-Llama-3.1-8B", **{name: 128})), Full).key_width == 128
+    with pytest.raises(UserError, match=f"{name}: 64: LlamaConfig isn't known to read it; .* heads are 128 wide"):
+        model(config("meta-llama/Meta-Llama-3.1-8B", **{name: 64}))
 
 
 @pytest.mark.parametrize("name", ["moonshotai/Kimi-Linear-48B-A3B-Instruct", "zai-org/GLM-5.2"])

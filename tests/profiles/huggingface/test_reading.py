@@ -38,6 +38,20 @@ def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path):
     assert reading.file(path) == ({"model_type": "llama"}, None)
 
 
+def test_utf_16_is_read(tmp_path: Path):
+    """Windows PowerShell's > writes it, with its mark."""
+    path = tmp_path / "config.json"
+    path.write_text('{"model_type": "llama"}', encoding="utf-16")
+    assert reading.file(path) == ({"model_type": "llama"}, None)
+
+
+def test_a_long_tokenizer_is_named_as_one(tmp_path: Path):
+    path = tmp_path / "tokenizer.json"
+    path.write_text('{"added_tokens": [], "model": "' + "x" * reading.LARGEST_FILE + '"}')
+    with pytest.raises(UserError, match=r"tokenizer.json: is a tokenizer's file, not a config.json; give that"):
+        reading.file(path)
+
+
 def test_what_is_no_text_or_too_long_is_refused(tmp_path: Path):
     path = tmp_path / "config.json"
     path.write_bytes(bytes(range(256)))

@@ -1,7 +1,7 @@
 """What a terminal would obey is shown instead."""
 
+from kvcalc.errors import printable
 from kvcalc.observe import logs, metrics, samples
-from kvcalc.observe.quote import printable
 
 POOL = "INFO 09-20 10:33:02 [kv_cache_utils.py:864] GPU KV cache size: 443,344 tokens"
 
