@@ -41,7 +41,7 @@ class TimedMover:
     """Moves nothing: says when a copy of `block_bytes` would have ended.
 
     `links` holds a link for each (source tier, target tier). Each carries its copies one after another, independent of
-    the other links. `now` is the caller's clock.
+    the other links. `now` is the caller's clock; `copies` counts the blocks that each link was given.
     """
 
     def __init__(self, block_bytes: float, links: Mapping[tuple[int, int], Link], now: Callable[[], float]) -> None:
@@ -50,6 +50,7 @@ class TimedMover:
             pair: (link.per_copy_s + block_bytes / link.bytes_per_s, link.latency_s) for pair, link in links.items()
         }
         self._free_at = dict.fromkeys(links, 0.0)
+        self.copies = dict.fromkeys(links, 0)
         self._under_way: list[tuple[float, int]] = []
         self._started = 0
 
@@ -59,6 +60,7 @@ class TimedMover:
         copy_s, latency_s = self._links[pair]
         self._free_at[pair] = copied = max(self._free_at[pair], self.now()) + copy_s
         self._started += 1
+        self.copies[pair] += 1
         heapq.heappush(self._under_way, (copied + latency_s, self._started))
         return self._started
 

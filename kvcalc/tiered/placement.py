@@ -25,6 +25,7 @@ class Placement:
         self.pools = pools
         self.gpu = pools[GPU]
         self.dropped = 0
+        self.evicted = [0] * len(pools)
         self._mover = mover
         self._admission = admission
         self._inclusive = inclusive
@@ -95,6 +96,7 @@ class Placement:
         key = self.pools[tier].order.choose()
         if key is None:
             return False
+        self.evicted[tier] += 1
         self._demote(self.blocks[key], tier)
         return True
 
