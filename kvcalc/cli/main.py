@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kvcalc.cli import curve, hardware, margin, models
+from kvcalc.cli import curve, hardware, margin, models, route, simulate
 from kvcalc.errors import UserError, shown
 
 app = typer.Typer(
@@ -19,6 +19,8 @@ app = typer.Typer(
 )
 app.command(short_help="Fetch or recompute, tier by tier.")(margin.margin)
 app.command(short_help="Hit rate of a request trace by cache capacity.")(curve.curve)
+app.command(short_help="A request trace against a node's tiers, with time.")(simulate.simulate)
+app.command(short_help="Several replicas: routing by prefix against a shared store.")(route.route)
 app.add_typer(models.app, name="models")
 app.add_typer(hardware.app, name="hardware")
 

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
 @frozen
 class LinkUse:
-    """What one direction of a link carried, of all replicas together; `busy` is a fraction of the duration."""
+    """What one direction of a link carried, of all replicas together."""
 
     source: str
     target: str
+    bytes_per_s: float  # of one replica's, while it is busy
     blocks: int
     bytes: float
-    utilisation: float
+    utilisation: float  # share of the duration
 
 
 @frozen
@@ -111,4 +112,5 @@ def _lines(service: Service, lines: Sequence[tuple[Line, ...]], duration: float)
 
 def _use(source: str, target: str, copies: int, of: tuple[float, float, float]) -> LinkUse:
     size, copy_s, whole_s = of
-    return LinkUse(source, target, copies, copies * size, copies * copy_s / whole_s if whole_s else 0.0)
+    rate = size / copy_s if copy_s else float("inf")
+    return LinkUse(source, target, rate, copies, copies * size, copies * copy_s / whole_s if whole_s else 0.0)

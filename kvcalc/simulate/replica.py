@@ -226,6 +226,6 @@ def _manager(service: Service, rules: Rules, clock: Clock) -> tuple[TimedMover, 
         links[tier - 1, tier] = each.write
     mover = TimedMover(service.block_bytes, links, clock)
     made, hbm = ORDERS[rules.policy], service.hbm_blocks
-    pools = [Pool(hbm, made()), *(Pool(each.blocks, made(), staging=hbm) for each in service.tiers)]
+    pools = [Pool(hbm, made()), *(Pool(each.blocks, made(), staging=service.staging_blocks) for each in service.tiers)]
     remembered = sum(pool.capacity for pool in pools)
     return mover, BlockManager(pools, mover, ADMISSIONS[rules.admission](remembered), rules.inclusive)

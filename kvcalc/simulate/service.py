@@ -26,6 +26,7 @@ class Service:
     prefill: Prefill
     block_bytes: float
     hbm_blocks: int
+    staging_blocks: int = 0  # that each tier has besides, for blocks on their way in or out
     tiers: tuple[Tier, ...] = ()
 
 
