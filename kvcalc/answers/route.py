@@ -58,7 +58,7 @@ NEEDS = {  # components, and how it fails
 class Sharing:
     """How replicas share: what routers are set by, and the store."""
 
-    load_cap: float = 1.25
+    load_cap: float = 2.0
     hash_tokens: int = 1024
     store: str | None = None  # None: the quickest of the node's tiers that several replicas reach
     store_bytes: float | None = None  # None: no limit
@@ -172,8 +172,8 @@ def _warnings(duration: float, strategies: tuple[Strategy, ...], store: Tier | N
 
 def _assumptions(share: Sharing, store: Tier | None) -> Iterator[Assumption]:
     yield Assumption(
-        "prefix-aware knows what every replica holds at each moment; both it and consistent-hash send nothing to a "
-        f"replica whose outstanding prompt tokens would exceed {share.load_cap:g} times the mean, but to the least loaded"
+        "prefix-aware knows what every replica holds at each moment; it and consistent-hash send nothing to a replica "
+        f"whose outstanding prompt tokens would exceed {share.load_cap:g} times the mean, unless it has the fewest"
     )
     if store:
         size = "without limit" if share.store_bytes is None else "least recently used"

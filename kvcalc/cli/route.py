@@ -67,7 +67,7 @@ def route(
     ] = None,
     load_cap: Annotated[
         float, typer.Option(help="Outstanding tokens over the mean above which a replica gets no more")
-    ] = 1.25,
+    ] = 2.0,
     hash_tokens: Annotated[
         str, typer.Option(help="First tokens of a prompt that consistent hashing looks at")
     ] = "1024",

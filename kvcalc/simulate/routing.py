@@ -16,7 +16,7 @@ PLACES = 64  # of a replica on the ring
 class Routing:
     """What routers are set by."""
 
-    load_cap: float = 1.25  # of the mean outstanding tokens; what is above it goes elsewhere (Mirrokni et al., 2018)
+    load_cap: float = 2.0  # of the mean outstanding tokens; what is above it goes elsewhere (Mirrokni et al., 2018)
     hash_blocks: int = 2  # whose content picks the place on the ring
     seed: int = 0  # of the ring
 
