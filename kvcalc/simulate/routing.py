@@ -1,7 +1,7 @@
 """Which replica a request goes to."""
 
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from typing import Protocol
 
@@ -41,13 +41,14 @@ class RoundRobin:
 
 
 class LeastLoaded:
-    """The replica with the fewest outstanding prompt tokens."""
+    """The replica with the fewest outstanding prompt tokens; of equal ones the one that has waited longest."""
 
-    def __init__(self, replicas: int, routing: Routing) -> None: ...
+    def __init__(self, replicas: int, routing: Routing) -> None:  # noqa: ARG002
+        self._turns = Turns(replicas)
 
     def choose(self, arrival: Arrival, replicas: Sequence[Replica]) -> int:  # noqa: ARG002
         """See Router."""
-        return min(range(len(replicas)), key=lambda number: replicas[number].outstanding_tokens)
+        return self._turns.least(range(len(replicas)), lambda number: (replicas[number].outstanding_tokens,))
 
 
 class LongestPrefix:
@@ -56,8 +57,8 @@ class LongestPrefix:
     It knows what each replica holds at this moment, as a router does that is told of every block.
     """
 
-    def __init__(self, replicas: int, routing: Routing) -> None:  # noqa: ARG002
-        self._cap = routing.load_cap
+    def __init__(self, replicas: int, routing: Routing) -> None:
+        self._cap, self._turns = routing.load_cap, Turns(replicas)
 
     def choose(self, arrival: Arrival, replicas: Sequence[Replica]) -> int:
         """See Router."""
@@ -66,7 +67,22 @@ class LongestPrefix:
             replica = replicas[number]
             return -replica.manager.cached(arrival.keys), replica.outstanding_tokens
 
-        return min(_below_cap(arrival, replicas, self._cap), key=worth)
+        return self._turns.least(_below_cap(arrival, replicas, self._cap), worth)
+
+
+class Turns:
+    """Chooses the least, and of equals the one that was chosen longest ago."""
+
+    def __init__(self, replicas: int) -> None:
+        self._last = [0] * replicas
+        self._chosen = 0
+
+    def least(self, numbers: Iterable[int], worth: Callable[[int], tuple[int, ...]]) -> int:
+        """The number with the least worth."""
+        found = min(numbers, key=lambda number: (worth(number), self._last[number]))
+        self._chosen += 1
+        self._last[found] = self._chosen
+        return found
 
 
 class ConsistentHash:
