@@ -21,8 +21,29 @@ def printable(path: Path) -> str:
     return str(path).encode("utf-8", "backslashreplace").decode()
 
 
-def write(path: Path, text: str) -> None:
-    """Write `text` beside `path`, then rename, so that a reader never sees half of it. A link stays a link."""
+def write(path: Path, content: str | bytes) -> None:
+    """Write beside `path`, then rename, so that a reader never sees half of it. A link stays a link."""
+    target, handle, beside = _open_beside(path)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content.encode("utf-8") if isinstance(content, str) else content)
+        os.chmod(beside, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
+        os.replace(beside, target)
+    except OSError as error:
+        raise _refusal(path, error.strerror) from error
+    finally:
+        Path(beside).unlink(missing_ok=True)
+
+
+def check(path: Path) -> None:
+    """Refuse, before any work, a file that can't be written. Raises UserError."""
+    _, handle, beside = _open_beside(path)
+    os.close(handle)
+    Path(beside).unlink()
+
+
+def _open_beside(path: Path) -> tuple[Path, int, str]:
+    """The file that is meant, and an open one beside it with its name."""
     from tempfile import mkstemp  # it drags in random and hashlib, which most runs don't need
 
     if (os.path.exists(path) and not os.path.isfile(path)) or os.path.abspath(path).startswith(("/dev/", "/proc/")):
@@ -32,15 +53,7 @@ def write(path: Path, text: str) -> None:
         handle, beside = mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:
         raise _refusal(path, error.strerror) from error
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.chmod(beside, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
-        os.replace(beside, target)
-    except OSError as error:
-        raise _refusal(path, error.strerror) from error
-    finally:
-        Path(beside).unlink(missing_ok=True)
+    return target, handle, beside
 
 
 def _refusal(path: Path, reason: str | None) -> UserError:

@@ -1,6 +1,6 @@
 """How large a cache does this trace need, and where do a node's tiers fall on its hit-rate curve?"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,13 +52,22 @@ def load(
     return trace
 
 
-def of(trace: "Trace", path: str, placing: Placing | None = None, tail_first: bool = True) -> CurveAnswer:
-    """The same of a trace that is read. Raises UserError where `placing` doesn't go together."""
+def of(
+    trace: "Trace",
+    path: str,
+    placing: Placing | None = None,
+    tail_first: bool = True,
+    steps: Sequence[float] = STEPS,
+) -> CurveAnswer:
+    """The same of a trace that is read, at these steps of each decade of capacities.
+
+    Raises UserError where `placing` doesn't go together.
+    """
     found = distances(trace, tail_first)
     drawn = from_distances(trace, found)
     prompt = max(1, round(drawn.asked.tokens / len(trace.order)))
     placed = places(placing, drawn, trace.tokens_per_block, prompt) if placing else Places()
-    points = _points(trace, found, drawn, _bytes_per_token(placing, prompt))
+    points = _points(trace, found, drawn, steps, _bytes_per_token(placing, prompt))
     knee, ceiling = (next(each for each in points if each.mark == mark) for mark in ("knee", "ceiling"))
     facts = _facts(path, trace, drawn)
     return CurveAnswer(
@@ -87,12 +96,18 @@ def _bytes_per_token(placing: Placing | None, prompt: int) -> float | None:
 
 
 def _points(
-    trace: "Trace", found: "NDArray[np.int32]", drawn: Curve, bytes_per_token: float | None
+    trace: "Trace",
+    found: "NDArray[np.int32]",
+    drawn: Curve,
+    steps: Sequence[float],
+    bytes_per_token: float | None,
 ) -> tuple[CurvePoint, ...]:
     """Round capacities up to the one that has all hits, the knee and the ceiling, rising."""
     size = trace.tokens_per_block
     most = drawn.largest * size
-    round_ones = [step * 10**power for power in range(16) for step in STEPS if size <= step * 10**power < most][-ROWS:]
+    decades = [[round(step * 10**power) for step in steps] for power in range(16)]
+    rows = ROWS * len(steps) // len(STEPS)
+    round_ones = [tokens for decade in decades for tokens in decade if size <= tokens < most][-rows:]
     marked = [("", drawn.at(tokens / size), tokens) for tokens in round_ones]
     marked += [
         (mark, point, round(point.capacity_blocks * size))

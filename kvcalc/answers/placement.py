@@ -53,9 +53,9 @@ def places(placing: Placing, curve: Curve, tokens_per_block: float, prompt: int)
     """
     sizes, unknown = _sizes(placing)
     words = {named(placing.machine, word).name: word for word in (*(placing.tiers or ()), *(placing.tier_bytes or {}))}
-    named = replace(placing.options, tiers=tuple(words.get(tier.name, tier.name) for tier, _ in sizes))
+    asked = replace(placing.options, tiers=tuple(words.get(tier.name, tier.name) for tier, _ in sizes))
     answers = [
-        margin(placing.model, placing.machine, prompt, replace(named, kv_dtype=kv_dtype))
+        margin(placing.model, placing.machine, prompt, replace(asked, kv_dtype=kv_dtype))
         for kv_dtype in placing.kv_dtypes
     ]
     return Places(

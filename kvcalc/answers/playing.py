@@ -81,6 +81,11 @@ def run(name: str, outcome: Outcome, gpus: int) -> Run:
     )
 
 
+def overloaded(run: Run, span_s: float) -> bool:
+    """Do the GPUs compute for longer than requests arrive?"""
+    return run.utilisation * run.duration_s > span_s > 0
+
+
 def per(period_s: int, count: float, outcome: Outcome) -> float:
     """A count as a rate."""
     return count * period_s / outcome.duration_s if outcome.duration_s else 0.0

@@ -130,7 +130,10 @@ def _replayed(name: str, of: "tuple[Trace, Fleet, Playing]", share: Sharing, pro
 def _store(placing: Placing, blocks: Blocks, share: Sharing) -> Tier | None:
     """The tier whose links lead to the store: the one that is named, or the quickest of the node's."""
     if share.store is not None:
-        return named(placing.machine, share.store)
+        found = named(placing.machine, share.store)
+        if found.medium not in REMOTE:
+            raise UserError(f"--store: {found.name!r} is no tier that several replicas reach, such as infiniband-400g")
+        return found
     remote = [tier for tier in placing.machine.tiers if tier.medium in REMOTE]
     if not remote:
         return None
@@ -165,9 +168,9 @@ def _strategy(name: str, outcome: Outcome, gpus: int) -> Strategy:
 def _warnings(duration: float, strategies: tuple[Strategy, ...], store: Tier | None) -> Iterator[str]:
     if store is None:
         yield "the node has no tier that several replicas reach, so no store is compared; name one with --store"
-    late = [each.run.name for each in strategies if duration and each.run.duration_s > 1.05 * duration]
+    late = [each.run.name for each in strategies if figures.overloaded(each.run, duration)]
     if late:
-        yield f"{', '.join(late)}: the replicas don't keep up; queues grow, and times to first token with the trace"
+        yield f"{', '.join(late)}: more prefill arrives than the GPUs do, so times to first token grow with the trace"
 
 
 def _assumptions(share: Sharing, store: Tier | None) -> Iterator[Assumption]:

@@ -132,5 +132,8 @@ def _warnings(
     yield from busy(links)
     if tiered.ttft_p50_s > alone.ttft_p50_s:
         yield "the tiers raise the median time to first token: they are slower than recomputing at this load"
-    if drawn.trace.duration_s and alone.duration_s > (1 + OFTEN) * drawn.trace.duration_s / play.pace.speed:
-        yield "without offload the replicas don't keep up: queues grow, and times to first token grow with the trace"
+    span = drawn.trace.duration_s / play.pace.speed
+    late = [run.name for run in runs if figures.overloaded(run, span)]
+    if late:
+        names = " and ".join(late)
+        yield f"{names}: more prefill arrives than the GPUs do, so times to first token grow with the trace"

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -57,14 +58,21 @@ def curve(
         Literal["tail-first", "head-first"],
         typer.Option(help="Which end of a prompt is evicted first: tail is as engines do"),
     ] = "tail-first",
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the curve into this file: .svg, .png or .pdf", show_default="no plot")
+    ] = None,
     form: FormatOption = None,
     output: OutputOption = None,
 ) -> None:
     """Describe a request trace, give its prefix-cache hit rate at every capacity, and place a node's tiers on it."""
     from kvcalc.answers import curve as question
     from kvcalc.answers.placement import Placing
+    from kvcalc.plots import curve as plots
+    from kvcalc.plots import figure as figures
     from kvcalc.tables import curve as tables
 
+    if plot:
+        figures.check("--plot", plot)
     asked = reading(trace_format, time_unit, block_size, arrival, shared_prefix)
     asked = replace(asked, rate=_rate(sample))
     placing = None
@@ -77,7 +85,11 @@ def curve(
         raise UserError("--hbm and --tier are sizes in bytes; add --model to make tokens of them")
     with progress(trace) as tell:
         read = partial(tell, "reading") if tell else None
-        answer = question.curve(trace, placing, asked, touch == "tail-first", read)
+        found = question.load(trace, asked, read)
+        answer = question.of(found, str(trace), placing, touch == "tail-first")
+    if plot:
+        dense = question.of(found, str(trace), placing, touch == "tail-first", plots.STEPS)
+        figures.write(partial(plots.draw, dense), plot)
     show.show([answer], tables.page(answer), form, output)
 
 

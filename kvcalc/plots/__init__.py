@@ -1,0 +1,1 @@
+"""Results as figures, for half a page of a document."""
