@@ -12,6 +12,9 @@ from kvcalc import Options
 from kvcalc.answers import flips
 from kvcalc.answers.curve import curve
 from kvcalc.answers.placement import Placing
+from kvcalc.answers.playing import Playing
+from kvcalc.answers.route import route
+from kvcalc.answers.simulate import simulate
 from kvcalc.cli.main import main
 from kvcalc.render import json as renderer
 
@@ -63,6 +66,18 @@ def test_output_page_names_every_key_of_a_curve(data):
     placing = Placing(kvcalc.load_model("llama3-70b"), kvcalc.load_hardware("h100-pcie5"), Options())
     found = keys(json.loads(renderer.render([curve(data / "mooncake_arxiv_first20.jsonl", placing)])))
     assert {"token_rate", "reach_tokens", "notes"} <= found
+    assert {key for key in found if f"`{key}`" not in text} == set()
+
+
+def test_output_page_names_every_key_of_a_replay(data):
+    text = (DOCS / "output.md").read_text(encoding="utf-8")
+    placing = Placing(
+        kvcalc.load_model("llama3-70b"), kvcalc.load_hardware("h100-pcie5"), Options(), kv_dtypes=("fp8",)
+    )
+    trace = data / "mooncake_arxiv_first20.jsonl"
+    answers = simulate(trace, placing), route(trace, placing, Playing(replicas=2))
+    found = set().union(*(keys(json.loads(renderer.render([answer]))) for answer in answers))
+    assert {"ttft_p99_s", "drive_writes_per_day", "fetch_if", "failure_modes"} <= found
     assert {key for key in found if f"`{key}`" not in text} == set()
 
 

@@ -22,7 +22,7 @@ def page(answer: RouteAnswer) -> Page:
         _strategies(answer),
         *lines("Warnings", answer.warnings),
         *lines("What looks wrong with the trace", answer.trace.notes),
-        Lines("Replayed", (*said(answer.played, answer.recompute_way), *_sharing(answer))),
+        Lines("Replayed", (*said(answer.played, answer.recompute_way, answer.trace), *_sharing(answer))),
         *(block for block in sources.blocks(answer.assumptions) if block.lines),
     ]
     title = f"{answer.trace.path}: {answer.played.replicas} replicas of {answer.model_title} on {answer.hardware}"

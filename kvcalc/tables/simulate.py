@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from kvcalc import units
+from kvcalc.answers.curve_result import TraceFacts
 from kvcalc.answers.simulate_result import LinkFigures, Played, Run, SimulateAnswer, TierUse
 from kvcalc.tables import sources
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
@@ -23,7 +24,7 @@ def page(answer: SimulateAnswer) -> Page:
         *_links(answer.links),
         *lines("Warnings", answer.warnings),
         *lines("What looks wrong with the trace", answer.trace.notes),
-        Lines("Replayed", said(answer.played, answer.recompute_way)),
+        Lines("Replayed", said(answer.played, answer.recompute_way, answer.trace)),
         *(block for block in sources.blocks(answer.assumptions) if block.lines),
     ]
     title = f"{answer.trace.path}: {answer.model_title} on {answer.hardware}, with time"
@@ -131,7 +132,7 @@ def _links(found: tuple[LinkFigures, ...]) -> Iterator[Table]:
         yield Table("Links", columns, rows)
 
 
-def said(played: Played, way: str) -> tuple[str, ...]:
+def said(played: Played, way: str, trace: TraceFacts) -> tuple[str, ...]:
     """The rules of the replay in sentences."""
     replicas = f"{played.replicas} replica{'s' if played.replicas > 1 else ''}"
     speed = "" if played.speed == 1 else f", {played.speed:g} times as fast"
@@ -139,6 +140,8 @@ def said(played: Played, way: str) -> tuple[str, ...]:
     clock = f"arrivals {played.spacing}{speed}{seed}"
     fetched = {"admission": "when a request arrives", "lazy": "when its turn has come, and the GPU waits"}
     return (
+        f"{units.count(trace.requests)} requests recorded over {units.count(trace.duration_s)} s, mean prompt "
+        f"{units.count(trace.input_tokens_mean)} tokens in blocks of {units.count(trace.tokens_per_block)}",
         f"{replicas}, {played.kv_dtype} KV, {clock}; prefill by the {way}",
         f"{played.hierarchy} tiers, policy {played.policy}, admission {played.admission}; fetched "
         f"{fetched[played.prefetch]}, {played.fetch_if if played.fetch_if == 'always' else f'if {played.fetch_if}'}",
