@@ -21,6 +21,7 @@ test:
 benchmark:
 	$(PYTHON) benchmarks/start.py
 	$(PYTHON) benchmarks/curve.py
+	$(PYTHON) benchmarks/simulate.py
 
 schemas:
 	$(PYTHON) scripts/write_schemas.py

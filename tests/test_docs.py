@@ -43,6 +43,7 @@ def keys(value):
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: page.name)
 def test_examples_print_what_stands_below_them(page, tmp_path):
+    (tmp_path / "tests").symlink_to(Path(__file__).parent)
     assert "\n\n".join(runner.differences(page, tmp_path)) == ""
 
 

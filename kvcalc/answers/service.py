@@ -68,10 +68,17 @@ def block_bytes(found: Setting, blocks: Blocks) -> float:
 
 
 def links(found: Setting, tier: str, blocks: Blocks) -> Links:
-    """The quickest path to a tier as two links: what a longer fetch takes more a block, and what any takes."""
+    """The quickest path to a tier as two links: what a longer fetch takes more a block, and what any takes.
+
+    Whatever is no memory is written through a buffer of one longest prompt.
+    """
     mine = [path for path in found.paths if path.tier.name == tier]
     best = min(mine, key=lambda path: path.typical.seconds(found.loads(blocks.prompt)))
-    return Links(best.tier, _link(found, best.typical, blocks), _link(found, _written(best), blocks))
+    read, write = _link(found, best.typical, blocks), _link(found, _written(best), blocks)
+    if best.tier.medium != "dram":
+        seconds = blocks.longest * block_bytes(found, blocks) / write.bytes_per_s
+        write = replace(write, buffer_s=seconds)
+    return Links(best.tier, read, write)
 
 
 def _written(path: Path) -> Route:
@@ -87,8 +94,9 @@ def _link(found: Setting, route: Route, blocks: Blocks) -> Link:
     short = max(1, round(blocks.tokens))
     long = max(blocks.prompt, 2 * short)
     each = (seconds(long) - seconds(short)) / ((long - short) / blocks.tokens)
-    rate = block_bytes(found, blocks) / each if each > 0 else float("inf")
-    return Link(rate, max(0.0, seconds(short) - each * short / blocks.tokens))
+    if each <= 0:
+        raise UserError(f"{found.model.name!r} keeps no more for a longer prompt, so its cache has no blocks to replay")
+    return Link(block_bytes(found, blocks) / each, max(0.0, seconds(short) - each * short / blocks.tokens))
 
 
 def assumptions(tiers: Sequence[TierProfile]) -> tuple[Assumption, ...]:
@@ -103,6 +111,10 @@ def assumptions(tiers: Sequence[TierProfile]) -> tuple[Assumption, ...]:
             "first token is the wait for the GPU and for blocks, and the prefill"
         ),
     ]
+    buffered = [tier.name for tier in tiers if tier.medium != "dram"]
+    if buffered:
+        text = "written through a buffer in host memory for one longest prompt; what finds it full is dropped"
+        texts.append(Assumption(f"{', '.join(buffered)}: {text}"))
     unwritten = [tier.name for tier in tiers if tier.write is None]
     if unwritten:
         texts.append(Assumption(f"{', '.join(unwritten)}: written as fast as read, for want of a figure"))

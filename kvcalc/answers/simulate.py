@@ -116,7 +116,7 @@ def busy(links: tuple[LinkFigures, ...]) -> Iterator[str]:
             share = f"{100 * link.link_utilisation:.0f} %"
             yield (
                 f"the link from {link.source} to {link.target} is busy {share} of the time: blocks wait for it, and "
-                "those that no staging slot is left for are dropped"
+                "those for which there is no room are dropped"
             )
 
 

@@ -59,7 +59,7 @@ class BlockManager:
 
     @property
     def evicted(self) -> Sequence[int]:
-        """How often a block was chosen to leave each tier."""
+        """How many blocks have made room in each tier."""
         return self._place.evicted
 
     def acquire(self, keys: Sequence[Hashable], at_most: int | None = None) -> Lease | None:

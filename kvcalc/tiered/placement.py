@@ -96,7 +96,6 @@ class Placement:
         key = self.pools[tier].order.choose()
         if key is None:
             return False
-        self.evicted[tier] += 1
         self._demote(self.blocks[key], tier)
         return True
 
@@ -133,6 +132,7 @@ class Placement:
             slot = self._room(tier + 1)
         if slot is None:
             self._drop(block, tier)
+            self.evicted[tier] += 1
         else:
             self._leave(block, tier)
             self._start(block, Address(tier, block.copies[tier]), Address(tier + 1, slot))
@@ -176,6 +176,7 @@ class Placement:
         block.copies[target.tier] = target.slot
         if block.leaving == source.tier:
             self._drop(block, source.tier)
+            self.evicted[source.tier] += target.tier > source.tier
         if not block.references:
             self.pools[target.tier].order.add(block.key)
 

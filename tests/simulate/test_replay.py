@@ -13,7 +13,10 @@ from kvcalc.simulate.outcome import Outcome
 from kvcalc.simulate.replay import Fleet, Shared, replay
 from kvcalc.simulate.routing import ROUTERS, Routing
 from kvcalc.simulate.service import Rules, Service, Tier
-from kvcalc.tiered.movers import Link
+from kvcalc.tiered.manager import BlockManager
+from kvcalc.tiered.movers import Link, TimedMover
+from kvcalc.tiered.orders import FirstInFirstOut, LeastRecentlyUsed
+from kvcalc.tiered.pools import Pool
 from kvcalc.traces.read import read
 
 AT_ONCE = Link(float("inf"))
@@ -274,3 +277,18 @@ def test_a_tier_slower_than_recomputing_lowers_time_to_first_token_near_saturati
     tiered, alone = slow_tier(every_s=3.9)
     assert tiered.utilisation < 0.6 < 0.99 < alone.utilisation
     assert tiered.ttft_s.mean() < alone.ttft_s.mean() / 2
+
+
+def test_an_inclusive_tier_no_larger_may_add_something_when_hits_above_do_not_refresh_it():
+    """HBM is an LRU of two blocks, the tier below a FIFO of two. a is used again: for c HBM drops b, and the FIFO a."""
+    mover = TimedMover(1.0, {(0, 1): AT_ONCE, (1, 0): AT_ONCE}, lambda: 0.0)
+    found = []
+    for below in (LeastRecentlyUsed(), FirstInFirstOut()):
+        manager = BlockManager([Pool(2, LeastRecentlyUsed()), Pool(2, below, staging=2)], mover, inclusive=True)
+        for key in "abacb":
+            lease = manager.acquire([key])
+            assert lease is not None
+            manager.publish(lease)
+            manager.release(lease)
+        found.append(lease.found)
+    assert found == [(0, 0), (0, 1)]

@@ -405,3 +405,30 @@ def _finish(manager: BlockManager, lease: Lease | None) -> None:
     assert lease is not None
     manager.publish(lease)
     manager.release(lease)
+
+
+def test_evictions_are_blocks_that_made_room(store: Store):
+    """x and y went down to the CPU's one slot, x from there; y comes back up, and z goes down in its place."""
+    manager = tiers(1, 1, store=store)
+    for key in "xyzy":
+        serve(manager, store, [key])
+    assert list(manager.evicted) == [3, 1]
+    assert manager.dropped == 1
+
+
+def test_a_request_can_be_given_only_so_many_of_the_blocks_that_are_found(store: Store):
+    manager = full(store)
+    lease = manager.acquire(["y", "z"], at_most=1)
+    assert lease is not None
+    settle(manager, store)
+    assert (lease.cached, lease.found) == (1, (1, 0))
+
+
+def test_what_was_found_may_have_arrived_before_all_slots_are_had(store: Store):
+    manager = full(store)
+    lease = manager.acquire(["z", "w"])  # y has to leave for w
+    assert lease is not None
+    assert lease.arrived
+    assert not lease.ready
+    settle(manager, store)
+    assert lease.ready
