@@ -169,7 +169,9 @@ class Replica:
         for waiting in reversed(self._queue):
             if waiting.lease is not None and waiting is not keeping:
                 self.manager.release(waiting.lease)
-                waiting.lease, waiting.sources, waiting.saves_s = None, [], 0.0
+                if self._store is not None and waiting.ordered is not None:
+                    self._store.let_go(waiting.ordered.lease)
+                waiting.lease, waiting.ordered, waiting.sources, waiting.saves_s = None, None, [], 0.0
                 self._fetching = [each for each in self._fetching if each is not waiting]
                 return True
         return False
