@@ -1,6 +1,9 @@
 """The replay against queueing theory, against `curve`, and against the chapter's claims."""
 
+import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -18,6 +21,8 @@ from kvcalc.tiered.movers import Link, TimedMover
 from kvcalc.tiered.orders import FirstInFirstOut, LeastRecentlyUsed
 from kvcalc.tiered.pools import Pool
 from kvcalc.traces.read import read
+from kvcalc.traces.reader import Reading
+from kvcalc.traces.trace import Trace
 
 AT_ONCE = Link(float("inf"))
 PATHS = st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map("".join), max_size=40)
@@ -113,26 +118,31 @@ def test_two_replicas_in_turn_are_two_queues():
     assert waits(outcome, np.ones(20_000)).mean() < 0.5
 
 
-@given(PATHS, st.integers(4, 8), st.integers(4, 8), st.integers(4, 8))
-def test_hits_of_exclusive_tiers_without_time_are_those_of_the_curve(paths, hbm, dram, nvme):
-    sizes = [hbm, dram, nvme]
-    outcome = replay(requests(paths), Fleet(service(*sizes)))
-    assert sum(outcome.hits) == plain(paths, sum(sizes))
+@given(PATHS.filter(bool), st.integers(4, 8), st.integers(4, 8), st.integers(4, 8), st.booleans())
+def test_hits_of_exclusive_tiers_without_time_are_those_of_the_curve(paths, hbm, dram, nvme, prefetch):
+    trace = trace_of(paths)
+    expected = curve(trace).at(hbm + dram + nvme).hits
+    outcome = replay(arrivals(trace, Pace()), Fleet(service(hbm, dram, nvme), Rules(prefetch=prefetch)))
+    assert (sum(outcome.hits), outcome.hit_tokens) == (expected.blocks, expected.tokens)
 
 
-def plain(paths: list[str], capacity: int) -> int:
-    """Hits of one LRU: a request is looked up whole, then touched from its tail to its head."""
-    stack: list[str] = []
-    hits = 0
-    for path in paths:
-        cached = stack[-capacity:]
-        names = [path[: end + 1] for end in range(len(path))]
-        hits += next((at for at, name in enumerate(names) if name not in cached), len(names))
-        for name in reversed(names):
-            if name in stack:
-                stack.remove(name)
-            stack.append(name)
-    return hits
+@given(PATHS.filter(bool), st.integers(4, 6), st.integers(0, 8), st.booleans())
+def test_hits_of_inclusive_tiers_without_time_are_those_of_the_lower_size(paths, hbm, more, prefetch):
+    trace = trace_of(paths)
+    fleet = Fleet(service(hbm, hbm + more), Rules(inclusive=True, prefetch=prefetch))
+    outcome = replay(arrivals(trace, Pace()), fleet)
+    assert sum(outcome.hits) == curve(trace).at(hbm + more).hits.blocks
+
+
+def trace_of(paths: list[str]) -> Trace:
+    """The same prompts as a file says it, in blocks of four tokens of which the last one is not full."""
+    rows = [
+        {"timestamp": each.number, "input_length": 4 * len(each.keys) - 1, "hash_ids": each.keys}
+        for each in requests(paths)
+    ]
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "made.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        return read(Path(folder) / "made.jsonl", Reading(block_size=4, time_unit="s"))
 
 
 @pytest.mark.parametrize("sizes", [(1000,), (1000, 3000), (500, 2500, 2859)])
@@ -151,12 +161,6 @@ def test_hits_of_the_whole_conversation_trace_without_time_are_those_of_the_curv
     expected = curve(trace).at(sum(sizes)).hits
     outcome = replay(arrivals(trace, Pace()), Fleet(service(*sizes)))
     assert (sum(outcome.hits), outcome.hit_tokens) == (expected.blocks, expected.tokens)
-
-
-@given(PATHS, st.integers(4, 6), st.integers(0, 8), st.booleans())
-def test_hits_of_inclusive_tiers_without_time_are_those_of_the_lower_one(paths, hbm, more, prefetch):
-    fleet = Fleet(service(hbm, hbm + more), Rules(inclusive=True, prefetch=prefetch))
-    assert sum(replay(requests(paths), fleet).hits) == plain(paths, hbm + more)
 
 
 @pytest.mark.parametrize("name", ROUTERS)
