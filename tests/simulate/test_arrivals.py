@@ -28,7 +28,7 @@ def test_speed_shortens_all_gaps(conversation):
 
 
 def test_requests_of_equal_time_are_spread_up_to_the_next(conversation):
-    """The trace counts in steps of 3 s (shared notes: 1,180 distinct times of 12,031 requests)."""
+    """The trace counts in steps of 3 s: 1,180 distinct times of 12,031 requests."""
     recorded, spread = times(conversation), times(conversation, spacing="spread")
     assert len(np.unique(recorded)) < len(recorded) / 5
     assert len(np.unique(spread)) == len(spread)
