@@ -22,6 +22,8 @@ benchmark:
 	$(PYTHON) benchmarks/start.py
 	$(PYTHON) benchmarks/curve.py
 	$(PYTHON) benchmarks/sweep.py
+	$(PYTHON) benchmarks/tiered.py
+	$(PYTHON) benchmarks/simulate.py
 
 schemas:
 	$(PYTHON) scripts/write_schemas.py

@@ -14,6 +14,9 @@ from kvcalc.answers import flips, log_reasons
 from kvcalc.answers.capacity_log import compare
 from kvcalc.answers.curve import curve
 from kvcalc.answers.placement import Placing
+from kvcalc.answers.playing import Playing
+from kvcalc.answers.route import route
+from kvcalc.answers.simulate import simulate
 from kvcalc.cli.main import main
 from kvcalc.observe import logs
 from kvcalc.profiles.huggingface import families
@@ -48,6 +51,7 @@ def keys(value):
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: page.name)
 def test_examples_print_what_stands_below_them(page, tmp_path):
+    (tmp_path / "tests").symlink_to(Path(__file__).parent)
     assert "\n\n".join(runner.differences(page, tmp_path)) == ""
 
 
@@ -73,6 +77,18 @@ def test_output_page_names_every_key_of_a_curve(data):
     placing = Placing(kvcalc.load_model("llama3-70b"), kvcalc.load_hardware("h100-pcie5"), Options())
     found = keys(json.loads(renderer.render([curve(data / "mooncake_arxiv_first20.jsonl", placing)])))
     assert {"token_rate", "reach_tokens", "notes"} <= found
+    assert {key for key in found if f"`{key}`" not in text} == set()
+
+
+def test_output_page_names_every_key_of_a_replay(data):
+    text = (DOCS / "output.md").read_text(encoding="utf-8")
+    placing = Placing(
+        kvcalc.load_model("llama3-70b"), kvcalc.load_hardware("h100-pcie5"), Options(), kv_dtypes=("fp8",)
+    )
+    trace = data / "mooncake_arxiv_first20.jsonl"
+    answers = simulate(trace, placing), route(trace, placing, Playing(replicas=2))
+    found = set().union(*(keys(json.loads(renderer.render([answer]))) for answer in answers))
+    assert {"ttft_p99_s", "drive_writes_per_day", "fetch_if", "failure_modes"} <= found
     assert {key for key in found if f"`{key}`" not in text} == set()
 
 

@@ -1,13 +1,13 @@
 """How large a cache does this trace need, and where do a node's tiers fall on its hit-rate curve?"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kvcalc.answers import advice
 from kvcalc.answers.curve_result import SCHEMA_VERSION, CurveAnswer, CurvePoint, TraceFacts
 from kvcalc.answers.margin_result import Assumption
-from kvcalc.answers.placement import KV_DTYPES, Places, Placing, places
+from kvcalc.answers.placement import Places, Placing, places
 from kvcalc.errors import UserError
 from kvcalc.physics import formats, kv
 from kvcalc.simulate.curve import Curve, Point, bound, from_distances
@@ -36,19 +36,40 @@ def curve(
 
     Raises UserError for a trace that can't be read or names no blocks, and where `placing` doesn't go together.
     """
+    return of(load(path, reading, progress), str(path), placing, tail_first)
+
+
+def load(
+    path: Path | str, reading: Reading | None = None, progress: Callable[[int, int], None] | None = None
+) -> "Trace":
+    """A trace that names blocks. Raises UserError for one that doesn't, or can't be read."""
     trace = read(path, reading, progress)
     if not len(trace.blocks):
         raise UserError(
             f"{str(path)!r} counts tokens and names no blocks, so it says nothing of reuse; "
             "assume some with --shared-prefix 2000, the tokens that all prompts share"
         )
+    return trace
+
+
+def of(
+    trace: "Trace",
+    path: str,
+    placing: Placing | None = None,
+    tail_first: bool = True,
+    steps: Sequence[float] = STEPS,
+) -> CurveAnswer:
+    """The same of a trace that is read, at these steps of each decade of capacities.
+
+    Raises UserError where `placing` doesn't go together.
+    """
     found = distances(trace, tail_first)
     drawn = from_distances(trace, found)
     prompt = max(1, round(drawn.asked.tokens / len(trace.order)))
     placed = places(placing, drawn, trace.tokens_per_block, prompt) if placing else Places()
-    points = _points(trace, found, drawn, _bytes_per_token(placing, prompt))
+    points = _points(trace, found, drawn, steps, _bytes_per_token(placing, prompt))
     knee, ceiling = (next(each for each in points if each.mark == mark) for mark in ("knee", "ceiling"))
-    facts = _facts(str(path), trace, drawn)
+    facts = _facts(path, trace, drawn)
     return CurveAnswer(
         schema_version=SCHEMA_VERSION,
         trace=facts,
@@ -71,16 +92,22 @@ def curve(
 def _bytes_per_token(placing: Placing | None, prompt: int) -> float | None:
     if placing is None:
         return None
-    return kv.logical(placing.model, prompt, formats.stored(placing.model, KV_DTYPES[0])) / prompt
+    return kv.logical(placing.model, prompt, formats.stored(placing.model, placing.kv_dtypes[0])) / prompt
 
 
 def _points(
-    trace: "Trace", found: "NDArray[np.int32]", drawn: Curve, bytes_per_token: float | None
+    trace: "Trace",
+    found: "NDArray[np.int32]",
+    drawn: Curve,
+    steps: Sequence[float],
+    bytes_per_token: float | None,
 ) -> tuple[CurvePoint, ...]:
     """Round capacities up to the one that has all hits, the knee and the ceiling, rising."""
     size = trace.tokens_per_block
     most = drawn.largest * size
-    round_ones = [step * 10**power for power in range(16) for step in STEPS if size <= step * 10**power < most][-ROWS:]
+    decades = [[round(step * 10**power) for step in steps] for power in range(16)]
+    rows = ROWS * len(steps) // len(STEPS)
+    round_ones = [tokens for decade in decades for tokens in decade if size <= tokens < most][-rows:]
     marked = [("", drawn.at(tokens / size), tokens) for tokens in round_ones]
     marked += [
         (mark, point, round(point.capacity_blocks * size))

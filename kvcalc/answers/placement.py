@@ -11,7 +11,7 @@ from kvcalc.answers.margin_result import Assumption, Margin, best
 from kvcalc.answers.options import Options
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
-from kvcalc.physics import coefficients, work
+from kvcalc.physics import weights
 from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.hardware import Tier
 from kvcalc.profiles.model import Model
@@ -32,6 +32,8 @@ class Placing:
     options: Options
     hbm_bytes: float | None = None  # for KV, all GPUs of a replica together; None: what the weights leave
     tier_bytes: Mapping[str, float] | None = None  # by tier; None: as the node's profile has them
+    tiers: tuple[str, ...] | None = None  # only these; None: all of the node whose size is known
+    kv_dtypes: tuple[str, ...] = KV_DTYPES
 
 
 @frozen
@@ -50,9 +52,11 @@ def places(placing: Placing, curve: Curve, tokens_per_block: float, prompt: int)
     Raises UserError where `margin` would, for a tier that the node lacks, and for weights that leave no room.
     """
     sizes, unknown = _sizes(placing)
-    named = replace(placing.options, tiers=tuple(tier.name for tier, _ in sizes))
+    words = {named(placing.machine, word).name: word for word in (*(placing.tiers or ()), *(placing.tier_bytes or {}))}
+    asked = replace(placing.options, tiers=tuple(words.get(tier.name, tier.name) for tier, _ in sizes))
     answers = [
-        margin(placing.model, placing.machine, prompt, replace(named, kv_dtype=kv_dtype)) for kv_dtype in KV_DTYPES
+        margin(placing.model, placing.machine, prompt, replace(asked, kv_dtype=kv_dtype))
+        for kv_dtype in placing.kv_dtypes
     ]
     return Places(
         tp=answers[0].tp,
@@ -66,16 +70,24 @@ def places(placing: Placing, curve: Curve, tokens_per_block: float, prompt: int)
 
 def _sizes(placing: Placing) -> tuple[list[tuple[Tier, Figure]], list[str]]:
     """The tiers from the nearest on, with their sizes, and the names of those whose size nobody knows."""
-    known = {tier.name: tier for tier in paths.tiers(placing.machine, Options())}
+    machine = placing.machine
+    chosen = machine.tiers if placing.tiers is None else [named(machine, word) for word in placing.tiers]
+    known = {tier.name: tier for tier in chosen}
     sizes = {name: tier.capacity for name, tier in known.items() if tier.capacity}
     for word, size in (placing.tier_bytes or {}).items():
-        (tier,) = paths.tiers(placing.machine, Options(tiers=(word,)))
+        tier = named(machine, word)
         known[tier.name] = tier
         sizes[tier.name] = Figure(size, given(f"--tier {tier.name}={units.exact(size, 'B')}"))
     ordered = sorted(known.values(), key=lambda tier: MEDIA.index(tier.medium))
     return [(tier, sizes[tier.name]) for tier in ordered if tier.name in sizes], [
         tier.name for tier in ordered if tier.name not in sizes
     ]
+
+
+def named(machine: Machine, word: str) -> Tier:
+    """The tier that a word names: one of the node, or one of the catalog that the node lacks."""
+    found = paths.tiers(machine, Options(tiers=(word,)))
+    return found[0] if len(found) == 1 else next(tier for tier in found if tier not in machine.tiers)
 
 
 def _format(
@@ -129,14 +141,12 @@ def _memory(placing: Placing, answer: Margin) -> float:
 
 def _weights(placing: Placing, answer: Margin) -> float:
     try:
-        counted, width = work.parameters(placing.model), coefficients.WEIGHT_BYTES
+        return answer.tp * weights.rank_bytes(placing.model, answer.weights, answer.tp)
     except UserError:
         name = placing.model.name
         raise UserError(
             f"the weights of {name!r} can't be counted from its profile; give HBM for KV with --hbm"
         ) from None
-    dense = "bf16" if answer.weights == "mxfp4" else answer.weights
-    return (counted.total - counted.experts) * width[dense] + counted.experts * width[answer.weights]
 
 
 def _missing(unknown: list[str]) -> tuple[str, ...]:

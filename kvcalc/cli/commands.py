@@ -15,6 +15,8 @@ MODULES = {
     "capacity": ("capacity", "What fits in HBM, host memory, disk and store."),
     "cost": ("cost", "What a tier costs and saves."),
     "curve": ("curve", "Hit rate of a request trace by cache capacity."),
+    "simulate": ("simulate", "A request trace against a node's tiers, with time."),
+    "route": ("route", "Several replicas: routing by prefix against a shared store."),
     "measure": ("measure", "Measure this machine, write a node profile."),
     "models": ("models", "List model profiles, show one, check a file, import one."),
     "hardware": ("hardware", "List hardware profiles, show one, check a file."),

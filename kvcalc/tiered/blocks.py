@@ -96,6 +96,11 @@ class Lease:
     released: bool = False
 
     @property
+    def arrived(self) -> bool:
+        """Has the data of all blocks that were found arrived? Slots for the others may still be waited for."""
+        return not self.pending or None not in self.slots[: self.cached]
+
+    @property
     def ready(self) -> bool:
         """Are all slots given and has all data arrived?"""
         return not self.pending and not self.failed

@@ -57,15 +57,21 @@ class BlockManager:
         """Blocks that have left the last tier that had them."""
         return self._place.dropped
 
-    def acquire(self, keys: Sequence[Hashable]) -> Lease | None:
+    @property
+    def evicted(self) -> Sequence[int]:
+        """How many blocks have made room in each tier."""
+        return self._place.evicted
+
+    def acquire(self, keys: Sequence[Hashable], at_most: int | None = None) -> Lease | None:
         """Refer to a request's blocks, all or none, and begin to fetch what a lower tier has.
 
-        The whole request is looked up before any block is touched. None if the GPU has too few slots that nobody
-        refers to: ask again when a lease is released. Raises UserError if the request can never fit.
+        The whole request is looked up before any block is touched; with `at_most` only so many of its first blocks are,
+        and the others will be computed. None if the GPU has too few slots that nobody refers to: ask again when a lease
+        is released. Raises UserError if the request can never fit.
         """
         if len(keys) > self._gpu.slots:
             raise UserError(f"a request of {len(keys)} blocks does not fit {self._gpu.slots} GPU blocks; give it more")
-        blocks = self._find(keys)
+        blocks = self._find(keys if at_most is None else keys[:at_most])
         if not self._has_room(blocks, len(keys) - len(blocks)):
             return None
         lease = self._lease(keys, blocks)

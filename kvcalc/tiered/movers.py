@@ -30,36 +30,47 @@ class Mover(Protocol):
 
 @frozen
 class Link:
-    """The way from one tier to another, as one direction of it carries one block after another."""
+    """The way from one tier to another, as one direction of it carries one block after another.
+
+    With a buffer a copy has ended when it is in there; one that finds the buffer full never arrives.
+    """
 
     bytes_per_s: float
     latency_s: float = 0.0  # from the end of the copy to its arrival; those of several blocks overlap
     per_copy_s: float = 0.0
+    buffer_s: float | None = None  # what it holds, in seconds of copies; None: there is none
 
 
 class TimedMover:
     """Moves nothing: says when a copy of `block_bytes` would have ended.
 
     `links` holds a link for each (source tier, target tier). Each carries its copies one after another, independent of
-    the other links. `now` is the caller's clock.
+    the other links. `now` is the caller's clock; `copies` counts the blocks that each link carries.
     """
 
     def __init__(self, block_bytes: float, links: Mapping[tuple[int, int], Link], now: Callable[[], float]) -> None:
         self.now = now
         self._links = {
-            pair: (link.per_copy_s + block_bytes / link.bytes_per_s, link.latency_s) for pair, link in links.items()
+            pair: (link.per_copy_s + block_bytes / link.bytes_per_s, link.latency_s, link.buffer_s)
+            for pair, link in links.items()
         }
         self._free_at = dict.fromkeys(links, 0.0)
-        self._under_way: list[tuple[float, int]] = []
+        self.copies = dict.fromkeys(links, 0)
+        self._under_way: list[tuple[float, int, bool]] = []
         self._started = 0
 
     def start(self, key: Hashable, source: Address, target: Address) -> int:  # noqa: ARG002
         """See Mover."""
-        pair = source.tier, target.tier
-        copy_s, latency_s = self._links[pair]
-        self._free_at[pair] = copied = max(self._free_at[pair], self.now()) + copy_s
+        pair, now = (source.tier, target.tier), self.now()
+        copy_s, latency_s, buffer_s = self._links[pair]
+        copied = max(self._free_at[pair], now) + copy_s
+        arrives = buffer_s is None or copied - now <= buffer_s
+        if arrives:
+            self._free_at[pair] = copied
+            self.copies[pair] += 1
         self._started += 1
-        heapq.heappush(self._under_way, (copied + latency_s, self._started))
+        ends = copied + latency_s if buffer_s is None else now
+        heapq.heappush(self._under_way, (ends, self._started, arrives))
         return self._started
 
     def poll(self) -> list[Ended]:
@@ -68,7 +79,8 @@ class TimedMover:
             return []
         ended, now = [], self.now()
         while self._under_way and self._under_way[0][0] <= now:
-            ended.append(Ended(heapq.heappop(self._under_way)[1], True))
+            _, transfer, arrived = heapq.heappop(self._under_way)
+            ended.append(Ended(transfer, arrived))
         return ended
 
     def next_end(self) -> float | None:

@@ -25,6 +25,7 @@ class Placement:
         self.pools = pools
         self.gpu = pools[GPU]
         self.dropped = 0
+        self.evicted = [0] * len(pools)
         self._mover = mover
         self._admission = admission
         self._inclusive = inclusive
@@ -131,6 +132,7 @@ class Placement:
             slot = self._room(tier + 1)
         if slot is None:
             self._drop(block, tier)
+            self.evicted[tier] += 1
         else:
             self._leave(block, tier)
             self._start(block, Address(tier, block.copies[tier]), Address(tier + 1, slot))
@@ -174,6 +176,7 @@ class Placement:
         block.copies[target.tier] = target.slot
         if block.leaving == source.tier:
             self._drop(block, source.tier)
+            self.evicted[source.tier] += target.tier > source.tier
         if not block.references:
             self.pools[target.tier].order.add(block.key)
 

@@ -126,3 +126,19 @@ def test_interrupted_it_leaves_nothing(run, small, tmp_path, monkeypatch):
     ran = run("curve", small, "--output", tmp_path / "out.md")
     assert (ran.code, ran.out) == (130, "")
     assert not (tmp_path / "out.md").exists()
+
+
+def test_a_plot_is_drawn_beside_the_page(run, excerpt, tmp_path):
+    ran = run("curve", excerpt, "--plot", tmp_path / "curve.svg")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == run("curve", excerpt).out
+    assert "hit rate by capacity" in (tmp_path / "curve.svg").read_text()
+
+
+def test_a_plot_of_no_format_is_refused_before_any_work(refused, tmp_path):
+    assert "names no format" in refused("curve", tmp_path / "none.jsonl", "--plot", tmp_path / "curve.bmp")
+
+
+def test_a_tier_that_the_node_lacks_is_taken_from_the_catalog(run, excerpt):
+    found = run("curve", excerpt, "--model", "llama3-70b", "--tier", "nvme-gen5=8TB", "--format", "json").json
+    assert [place["tier"] for place in found["places"]][:4] == ["HBM", "dram-pcie5", "nvme-gen4", "nvme-gen5"]

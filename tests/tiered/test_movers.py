@@ -73,3 +73,16 @@ def test_an_idle_link_starts_from_now(clock: Clock):
 def test_every_transfer_has_a_number_of_its_own(clock: Clock):
     timed = mover(clock)
     assert len({transfer for transfer, _ in zip((up(timed, slot) for slot in count()), range(9), strict=False)}) == 9
+
+
+def test_a_buffered_copy_has_ended_at_once_and_one_that_finds_the_buffer_full_never_arrives(clock: Clock):
+    """A copy takes 2 s and the buffer holds 4 s of them: two go in, the third does not, nor before one is written."""
+    timed = TimedMover(100, {(0, 1): Link(50, buffer_s=4.0)}, clock)
+    first, second, third = down(timed), down(timed), down(timed)
+    assert timed.poll() == [Ended(first, True), Ended(second, True), Ended(third, False)]
+    assert timed.copies == {(0, 1): 2}
+    clock.seconds = 1.9
+    fourth = down(timed)
+    clock.seconds = 2.0
+    fifth = down(timed)
+    assert timed.poll() == [Ended(fourth, False), Ended(fifth, True)]
