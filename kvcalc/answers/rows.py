@@ -29,7 +29,10 @@ class _Lengths:
 
     def fetched(self, route: Route) -> list[float]:
         """Fetch times on the grid."""
-        return [route.seconds(load) for load in self._loads]
+        known = self._setting.loads.fetched
+        if route not in known:
+            known[route] = [route.seconds(load) for load in self._loads]
+        return known[route]
 
 
 def paths(setting: Setting, recompute: RecomputeTime) -> tuple[PathAnswer, ...]:

@@ -68,16 +68,18 @@ def split(recompute: Times, fetch: Times, tokens: int) -> float:
     The least over x of max(recompute(x), fetch(tokens - x)), with nothing to do at either end taking no time.
     """
 
-    def behind(x: int) -> bool:
-        return _time(recompute, x) < _time(fetch, tokens - x)
+    def ahead(x: int) -> float:
+        """Seconds by which computing ends after loading: below zero at 0, above it at `tokens`."""
+        return _time(recompute, x) - _time(fetch, tokens - x)
 
     low, high, near = 0, tokens, max(1, tokens // FINE)
+    below, above = ahead(low), ahead(high)
     while high - low > near:
-        middle = (low + high) // 2
-        if behind(middle):
-            low = middle
-        else:
-            high = middle
+        straight = low + round((high - low) * below / (below - above))  # both are nearly straight lines
+        for guess in (straight - near // 2, straight + near // 2, (low + high) // 2):
+            if low < guess < high:
+                found = ahead(guess)
+                low, below, high, above = (guess, found, high, above) if found < 0 else (low, below, guess, found)
     return min(max(_time(recompute, x), _time(fetch, tokens - x)) for x in (0, low, high, tokens))
 
 

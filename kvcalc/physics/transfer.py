@@ -198,6 +198,7 @@ class Loads:
         """`kv` is a stored format."""
         self.model, self.kv, self.tp, self.pages = model, kv, tp, pages
         self._found: dict[int, Load] = {}
+        self.fetched: dict[Route, list[float]] = {}  # times at the usual lengths, of routes that several nodes have
 
     def __call__(self, tokens: int) -> Load:
         """For a prefix of so many tokens."""
