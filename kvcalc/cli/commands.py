@@ -14,6 +14,7 @@ MODULES = {
     "sweep": ("sweep", "Verdicts over a grid of options."),
     "capacity": ("capacity", "What fits in HBM, host memory, disk and store."),
     "cost": ("cost", "What a tier costs and saves."),
+    "checklist": ("checklist", "Should you build KV offload at all?"),
     "curve": ("curve", "Hit rate of a request trace by cache capacity."),
     "measure": ("measure", "Measure this machine, write a node profile."),
     "models": ("models", "List model profiles, show one, check a file, import one."),
