@@ -1,6 +1,7 @@
 """Should you build KV offload at all? The chapter's five boxes, and one verdict with its reasons in order of weight."""
 
 from collections.abc import Iterator
+from typing import Protocol
 
 from kvcalc import units
 from kvcalc.answers import (
@@ -22,18 +23,39 @@ from kvcalc.answers.checklist_result import (
     Checklist,
     Decision,
     Effect,
+    Figure,
     Reason,
 )
 from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.model import Model
 
-BOXES = (checklist_capacity, checklist_fetch, checklist_host, checklist_interconnect, checklist_cheaper)
+
+class Question(Protocol):
+    """One box, a module of its own."""
+
+    QUESTION: str
+
+    def reasons(self, ground: Ground) -> Iterator[Reason]:
+        """What speaks for and against it."""
+
+    def figures(self, ground: Ground) -> Iterator[Figure]:
+        """The numbers that it rests on."""
+
+    def run(self, ground: Ground) -> Iterator[str]:
+        """What to run to know."""
+
+
+BOXES: tuple[Question, ...] = (
+    checklist_capacity,
+    checklist_fetch,
+    checklist_host,
+    checklist_interconnect,
+    checklist_cheaper,
+)
 ANSWERS: dict[Effect, Answer] = {"blocks": "no", "cheaper": "no", "unknown": "unknown", "supports": "yes"}
 
 
-def checklist(
-    model: Model | str | None, hardware: Machine | str, options: ChecklistOptions | None = None
-) -> Checklist:
+def checklist(model: Model | str | None, hardware: Machine | str, options: ChecklistOptions | None = None) -> Checklist:
     """Answer the five boxes by what is known: options first, then metrics and logs, then the profiles.
 
     Without a model the one that the metrics or the log name is looked up. Raises UserError for unknown names, and for
@@ -65,16 +87,16 @@ def checklist(
     )
 
 
-def _box(ground: Ground, number: int, box: object) -> Box:
-    reasons = tuple(box.reasons(ground))  # type: ignore[attr-defined]
-    heaviest = min((each.effect for each in reasons), key=WEIGHT.index, default="note")
+def _box(ground: Ground, number: int, box: Question) -> Box:
+    reasons = tuple(box.reasons(ground))
+    weighed = tuple(sorted(reasons, key=lambda each: WEIGHT.index(each.effect)))
     return Box(
         number=number,
-        question=box.QUESTION.format(least=units.times(ground.options.min_margin)),  # type: ignore[attr-defined]
-        answer=ANSWERS.get(heaviest, "unknown"),
-        reasons=tuple(sorted(reasons, key=lambda each: WEIGHT.index(each.effect))),
-        figures=tuple(box.figures(ground)),  # type: ignore[attr-defined]
-        run=tuple(box.run(ground)),  # type: ignore[attr-defined]
+        question=box.QUESTION.format(least=units.times(ground.options.min_margin)),
+        answer=next((ANSWERS[each.effect] for each in weighed if each.effect in ANSWERS), "unknown"),
+        reasons=weighed,
+        figures=tuple(box.figures(ground)),
+        run=tuple(box.run(ground)),
     )
 
 
@@ -88,7 +110,8 @@ def _warnings(ground: Ground) -> Iterator[str]:
     if ground.refusal:
         yield f"the pool of HBM can't be predicted: {ground.refusal}"
     if ground.pool and ground.pool.origin == "predicted":
-        yield f"HBM's pool of {units.count(ground.pool.value)} tokens is predicted; give the engine's own with --pool or --log"
+        held = units.count(ground.pool.value)
+        yield f"HBM's pool of {held} tokens is predicted; give the engine's own with --pool or --log"
     if ground.options.tokens is None and ground.tokens.origin.startswith("nobody"):
         yield f"the prefix length is not stated: {units.count(ground.tokens.value)} tokens are supposed; give --seq"
     yield from ground.margin.warnings

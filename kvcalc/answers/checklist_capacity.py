@@ -109,12 +109,15 @@ def _tier_did_nothing(ground: Ground) -> Reason | None:
     return said(
         "blocks", "reuse-sets-the-hit-rate",
         f"the hit rate is {_rate(rate)} with room for {_tokens(most)}: the hit rate is set by how often prompts come "
-        "again, not by the tier; expect no gain before the ceiling of your trace is known",
+        "again, not by the tier; expect no gain before the ceiling of your trace is known, and storing up to "
+        f"{units.short(checklist_tiers.written_bytes_per_s(ground), 'B/s')} is pure overhead",
     )  # fmt: skip
 
 
 def _never_full(ground: Ground) -> Reason | None:
-    counts = [each for each in (*(t.evicted for t in ground.traffics), ground.options.evicted_per_hour) if each is not None]
+    counts = [
+        each for each in (*(t.evicted for t in ground.traffics), ground.options.evicted_per_hour) if each is not None
+    ]
     if counts and not any(counts):
         return said("blocks", "never-full", "nothing is evicted: the cache is never full, so offloading adds nothing")
     written = [_written(each) for each in ground.traffics if each.elapsed_s is None]
@@ -132,7 +135,7 @@ def _written(traffic: Traffic) -> float | None:
     whole = traffic.lookup("all") or traffic.lookup("hbm")
     if whole is None or whole.unit != "tokens" or whole.asked is None:
         return traffic.prompt_tokens
-    return max(whole.asked - (whole.found or 0.0), 0.0)
+    return max(max(whole.asked, traffic.prompt_tokens or 0.0) - (whole.found or 0.0), 0.0)
 
 
 def _evicts(ground: Ground) -> Reason | None:
@@ -149,8 +152,8 @@ def _evicts(ground: Ground) -> Reason | None:
 def _nothing(_: Ground) -> Reason:
     return said(
         "unknown", "nothing-known",
-        "nothing says whether KV is evicted that comes again; compare the working set with the pool of HBM first: if it "
-        "fits, offloading adds nothing",
+        "nothing says whether KV is evicted that comes again; compare the working set with the pool of HBM first: if "
+        "it fits, offloading adds nothing",
     )  # fmt: skip
 
 
@@ -210,14 +213,19 @@ def figures(ground: Ground) -> Iterator[Figure]:
         if each.evicted is not None:
             hourly = each.evicted_per_hour
             unit = each.evicted_unit or "blocks"
-            yield Figure("evicted", each.evicted if hourly is None else hourly, unit if hourly is None else f"{unit}/h", "metrics")
+            yield Figure(
+                "evicted",
+                each.evicted if hourly is None else hourly,
+                unit if hourly is None else f"{unit}/h",
+                "metrics",
+            )
     yield from checklist_tiers.figures(ground)
 
 
 def run(ground: Ground) -> Iterator[str]:
     """What would tell."""
     if not ground.options.read:
-        yield "kvcalc checklist ... --metrics http://HOST:8000/metrics --watch 10min (hit rates, evictions, tokens found a tier)"
+        yield "kvcalc checklist ... --metrics http://HOST:8000/metrics --watch 10min (hits, evictions, tiers)"
     elif all(each.elapsed_s is None for each in ground.traffics):
         yield "kvcalc checklist ... --before FILE --after FILE --interval 1h (rates rather than totals)"
     if ground.curve is None:
@@ -230,5 +238,3 @@ def _rate(rate: float) -> str:
 
 def _tokens(tokens: float) -> str:
     return checklist_tiers.tokens(tokens)
-
-

@@ -69,7 +69,7 @@ def _attention(ground: Ground) -> Reason:
     groups = ground.model.groups
     if any(isinstance(each, Full) and each.heads == each.kv_heads > 1 for each in groups):
         heads = next(each.heads for each in groups if isinstance(each, Full))
-        text = f"{kinds(ground)}: each head keeps its own KV; a GQA model with 8 KV heads would keep {units.times(8 / heads)}"
+        text = f"{kinds(ground)}: each head keeps its own KV; GQA with 8 KV heads would keep {units.times(8 / heads)}"
         return said("cheaper" if heads > 8 else "note", "multi-head-attention", text)
     small = any(isinstance(each, Latent | Recurrent | Sliding | Compressed) for each in groups)
     return said("supports", "attention-kind", f"{kinds(ground)}{': it keeps little already' if small else ''}")
@@ -91,10 +91,10 @@ def _routing(ground: Ground) -> Reason:
     if routing == "other" and number:
         return said(
             "cheaper", "prefix-aware-routing-first",
-            f"{count}, and routing is not prefix-aware: each prefix is computed and kept up to {number} times; sending a "
-            "request where its prefix is gives much of a shared store's hits with none of its parts",
+            f"{count}, and routing is not prefix-aware: each prefix is computed and kept up to {number} times; sending "
+            "a request where its prefix is gives much of a shared store's hits with none of its parts",
         )  # fmt: skip
-    return said("unknown", "routing-not-known", f"{count}: say how many with --replicas, and how they are chosen with --routing")
+    return said("unknown", "routing-not-known", f"{count}: give --replicas, and with --routing how they are chosen")
 
 
 def figures(ground: Ground) -> Iterator[Figure]:

@@ -40,7 +40,9 @@ def _recompute(ground: Ground) -> Iterator[Reason]:
         yield said("note", "claimed-recompute", f"{text}; {ours}")
         return
     peak = ground.tp * (ground.machine.accelerator.peak.fp8 or ground.machine.accelerator.peak.bf16).value
-    shares = f"{text}, {units.short(flops, 'FLOP/s')} or {100 * flops / peak:.0f} % of the peak of {ground.tp} GPUs; {ours}"
+    shares = (
+        f"{text}, {units.short(flops, 'FLOP/s')} or {100 * flops / peak:.0f} % of the peak of {ground.tp} GPUs; {ours}"
+    )
     if speed > 2 * ground.margin.recompute.tokens_per_s:
         yield said("note", "claimed-recompute-too-fast", f"{shares}: don't believe it, measure the prefill rate")
     else:
@@ -52,8 +54,14 @@ def _token(ground: Ground) -> Iterator[Reason]:
     if claimed is None:
         return
     ratio = claimed / own
-    exact = f"{units.count(own)} B a token by the profile ({ground.kv.stored}), {units.both(ground.margin.kv_bytes)} for "
+    exact = (
+        f"{units.count(own)} B a token by the profile ({ground.kv.stored}), {units.both(ground.margin.kv_bytes)} for "
+    )
     exact += f"{units.count(ground.tokens.value)} tokens"
+    grows = ground.margin.kv_bytes_per_token
+    if abs(grows / own - 1) > NEAR:
+        fixed = units.both(ground.margin.kv_bytes - grows * ground.tokens.value)
+        exact += f", of which {fixed} are fixed a request and {units.count(grows)} B grow with each token"
     if abs(ratio - 1) <= NEAR:
         yield said("note", "claimed-bytes-agree", f"{units.short(claimed, 'B')} a token agree with {exact}")
         return
@@ -97,6 +105,6 @@ def _hit_token(ground: Ground) -> Iterator[Reason]:
         return
     yield said(
         "note", "hit-token-differs",
-        f"the metrics moved {units.count(seen)} B for a hit token and the profile says {units.count(ground.bytes_per_token)} "
-        f"({ground.kv.stored}): check --model and --kv-dtype",
+        f"the metrics moved {units.count(seen)} B for a hit token and the profile says "
+        f"{units.count(ground.bytes_per_token)} ({ground.kv.stored}): check --model and --kv-dtype",
     )  # fmt: skip

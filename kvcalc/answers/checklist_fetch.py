@@ -5,8 +5,9 @@ from functools import partial
 
 from kvcalc import units
 from kvcalc.answers import checklist_claims
-from kvcalc.answers.checklist_ground import Ground
+from kvcalc.answers.checklist_ground import Ground, tier
 from kvcalc.answers.checklist_result import Effect, Figure, Reason
+from kvcalc.answers.margin_parts import Contention, Traffic
 from kvcalc.answers.margin_result import PathAnswer, best
 from kvcalc.frozen import frozen
 
@@ -26,8 +27,10 @@ class Effective:
 
 
 def path(ground: Ground) -> PathAnswer:
-    """The tier's best path by the profile."""
-    return best(ground.margin.paths)[0]
+    """The best path of the tier that is asked about, by the profile."""
+    word, found = tier(ground.options), best(ground.margin.paths)
+    named = (each for each in found if word == each.tier)
+    return next(named, None) or next(each for each in found if word == each.medium or each.tier.startswith(word))
 
 
 def effective(ground: Ground) -> Effective | None:
@@ -39,8 +42,9 @@ def effective(ground: Ground) -> Effective | None:
     wait = options.lookup_s or 0.0
     if options.bandwidth:
         return Effective(options.bandwidth, "given", wait + size / options.bandwidth)
-    if (rate := seen(ground)) is not None and path(ground).medium == "dram":
-        return Effective(rate, "metrics", wait + size / rate)
+    loaded = seen(ground)
+    if loaded is not None and path(ground).medium == "dram":
+        return Effective(loaded, "metrics", wait + size / loaded)
     return None
 
 
@@ -55,6 +59,8 @@ def reasons(ground: Ground) -> Iterator[Reason]:
     yield from _measured(ground)
     found = effective(ground)
     yield _predicted(ground) if found is None else _effective(ground, found)
+    yield from _stretches(ground)
+    yield from _values(ground)
     yield from _together(ground)
     yield from _ranges(ground)
     yield from checklist_claims.reasons(ground)
@@ -93,6 +99,8 @@ def _effective(ground: Ground, found: Effective) -> Reason:
     if margin >= least:
         return said("supports", "effective-fetch-wins", f"{text}, {units.times(margin, (1, least))} cheaper")
     text = f"{text}, {_short_of(margin, least)}; {_break_even(ground)}{_under(ground, found)}"
+    slower = units.count(found.bytes_per_s / ground.bytes_per_token)
+    text += f", and only a prefill below {slower} tok/s would be slower than it"
     if own.margin >= least:
         medium = f"its medium, {units.short(own.bandwidth_bytes_per_s, 'B/s')}, would win by {units.times(own.margin)}"
         return said("cheaper", "software-not-medium", f"{text}; {medium}, so look at the software first: {CHECK}")
@@ -119,6 +127,33 @@ def _break_even(ground: Ground) -> str:
     return f"break-even is {units.short(ground.margin.break_even_bytes_per_s, 'B/s')}"
 
 
+def _stretches(ground: Ground) -> Iterator[Reason]:
+    """What came from below the host's DRAM, which the rate into HBM says nothing of."""
+    for each in ground.traffics:
+        loaded = each.transfer("dram", "hbm")
+        for below in each.transfers:
+            if below.target == "dram" and below.source != "hbm" and below.bytes and loaded and loaded.bytes:
+                share, rate = min(below.bytes / loaded.bytes, 1.0), below.bytes_per_s
+                one = f" at {units.short(rate, 'B/s')}{' a thread' if below.thread_seconds else ''}" if rate else ""
+                hour = f", {units.short(below.bytes / each.elapsed_s, 'B/s')} all the time" if each.elapsed_s else ""
+                yield said(
+                    "note", "came-from-below",
+                    f"{below.source} brought {100 * share:.0f} % of what was loaded{one}{hour}: the rate into HBM is "
+                    "not that of the whole way",
+                )  # fmt: skip
+
+
+def _values(ground: Ground) -> Iterator[Reason]:
+    """A store's values against the prefix."""
+    size = ground.options.value_bytes
+    if size:
+        held, whole = size / ground.bytes_per_token, ground.margin.kv_bytes / size
+        text = (
+            f"a value of {units.both(size)} is {units.count(held)} tokens, so a prefix is {units.count(whole)} values"
+        )
+        yield said("note", "values", f"{text}: what one value gets at queue depth 1 is not what a fetch needs")
+
+
 def _together(ground: Ground) -> Iterator[Reason]:
     """Fetches that begin together share the path, and ranks that hold the same bytes each load them."""
     number, traffic = ground.options.concurrency, ground.margin.traffic
@@ -128,7 +163,7 @@ def _together(ground: Ground) -> Iterator[Reason]:
     flying = units.short(number * size, "B")
     repeated = f" ({units.short(number * copies, 'B')} where every rank loads its part)" if copies > size else ""
     text = f"{number} at once are {flying}{repeated}: "
-    alone, last = effective(ground), next(each for each in traffic.paths if each.links == path(ground).links)
+    alone, last = effective(ground), _concurrent(ground, traffic)
     if alone is not None:
         times = [units.short(number * each / alone.bytes_per_s, "s") for each in dict.fromkeys((size, copies))]
         single = " to ".join(units.short(each / alone.bytes_per_s, "s") for each in dict.fromkeys((size, copies)))
@@ -138,6 +173,11 @@ def _together(ground: Ground) -> Iterator[Reason]:
         effect: Effect = "unknown" if took > again else "note"
         both = f"the last is there after {units.short(took, 's')}; recomputed after {units.short(again, 's')}"
         yield said(effect, "contention", f"{text}{both}")
+
+
+def _concurrent(ground: Ground, traffic: Traffic) -> Contention:
+    own = path(ground)
+    return next(each for each in traffic.paths if (each.tier, each.links) == (own.tier, own.links))
 
 
 def _ranges(ground: Ground) -> Iterator[Reason]:
@@ -160,6 +200,9 @@ def figures(ground: Ground) -> Iterator[Figure]:
     hit = [each.bytes_per_hit_token for each in ground.traffics if each.bytes_per_hit_token]
     if hit:
         yield Figure("bytes per hit token", hit[0], "B", "metrics")
+    grows = answer.kv_bytes_per_token
+    yield Figure("KV that one more token adds", grows, "B", "profile")
+    yield Figure("fixed KV of a request", max(answer.kv_bytes - grows * answer.tokens, 0.0), "B", "profile")
     yield Figure("KV of the prefix", float(answer.kv_bytes), "B", "profile")
     if ground.moved_bytes > answer.kv_bytes:
         yield Figure("moved where every rank loads its part", float(ground.moved_bytes), "B", "profile")

@@ -165,7 +165,7 @@ def _capacity(
     engine, tp, form = run
     asked = CapacityOptions(
         kv_dtype=form.name,
-        weights=options.weights,  # type: ignore[arg-type]
+        weights=options.weights,
         tp=tp,
         engine=engine,
         engine_version=options.engine_version,

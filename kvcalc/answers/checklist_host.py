@@ -8,9 +8,11 @@ from kvcalc.answers import checklist_sizes
 from kvcalc.answers.checklist_ground import Ground, Known
 from kvcalc.answers.checklist_result import Figure, Reason
 from kvcalc.answers.checklist_sizes import HostPool
+from kvcalc.answers.placement import MEMORY_SHARE
 
 QUESTION = "Is there host memory to spare for pinned pools?"
 REGISTER_LIMIT = 549_755_813_888  # bytes; one cudaHostRegister of so much fails (vLLM issue 51080)
+PIN_S_PER_GB = (0.1, 1.0)  # seconds at start-up, as users report
 
 said = partial(Reason, 3)
 
@@ -26,8 +28,11 @@ def needed(ground: Ground) -> Known | None:
     if options.working_set and ground.pool:
         lacking = ground.held(options.working_set)
         if lacking > ground.pool.value:
-            return Known(lacking * ground.bytes_per_token, "the working set, which HBM's prefixes are part of")
-    read = [(each.kind, each.observation.host_pool_bytes) for each in options.read]
+            return Known(lacking * ground.bytes_per_token, "the working set")
+    swapped = [
+        each for each in options.read if each.observation.engine == "vllm" and each.observation.cpu_blocks
+    ]  # of V0
+    read = [(each.kind, each.observation.host_pool_bytes) for each in options.read if each not in swapped]
     return next((Known(size * ground.tp, kind) for kind, size in read if size), None)
 
 
@@ -58,7 +63,9 @@ def reasons(ground: Ground) -> Iterator[Reason]:
     elif have is not None and want.value > have.value:
         yield said("blocks", "host-memory-short", f"{_wants(want)} and the host has {units.both(have.value)} to spare")
     elif have is not None:
-        yield said("supports", "host-memory-spare", f"{_wants(want)} and the host has {units.both(have.value)} to spare")
+        yield said(
+            "supports", "host-memory-spare", f"{_wants(want)} and the host has {units.both(have.value)} to spare"
+        )
     elif whole is not None and want.value > whole.value:
         yield said("blocks", "host-memory-short", f"{_wants(want)} and the node has {units.both(whole.value)} in all")
     else:
@@ -86,13 +93,18 @@ def _asked(found: HostPool | None) -> Reason:
 def _locked(ground: Ground, want: Known | None) -> Iterator[Reason]:
     """What stands in the way of pinning."""
     options = ground.options
-    limit = options.memlock if options.memlock is not None else options.host and options.host.locked_limit_bytes
+    limit = options.memlock
+    if limit is None and options.host is not None:
+        limit = options.host.locked_limit_bytes
     if want and limit is not None and want.value > limit:
         yield said(
             "cheaper", "locked-memory-limit",
-            f"{_wants(want)} and the locked-memory limit is {units.both(limit)}: raise it ('ulimit -l unlimited', or the "
-            "container's), and look at the driver and WSL, before planning capacity",
+            f"{_wants(want)} and the locked-memory limit is {units.both(limit)}: raise it ('ulimit -l unlimited', or "
+            "the container's), and look at the driver and WSL, before planning capacity",
         )  # fmt: skip
+    if want:
+        quick, slow = (units.short(units.gb(want.value) * each, "s") for each in PIN_S_PER_GB)
+        yield said("note", "pin-time", f"pinning {units.both(want.value)} takes {quick} to {slow} at start-up")
     if want and ground.engine == "vllm" and want.value >= REGISTER_LIMIT:
         yield said("note", "register-limit", "pinning 512 GiB or more in one call fails in some vLLM (issue 51080)")
 
@@ -112,13 +124,12 @@ def _gpu(ground: Ground) -> Iterator[Reason]:
     if utilization is None or fits is None:
         return
     left = fits.hbm.device_bytes - fits.hbm.requested_bytes - fits.hbm.reserved_bytes
-    tight = next((each for each in fits.warnings if "run out of memory" in each), None)
     text = (
-        f"a memory fraction of {utilization:g} leaves {units.both(max(left, 0.0))} on each GPU for graphs, activations and "
-        "the staging buffers of host transfers, small pages needing more"
+        f"a memory fraction of {utilization:g} leaves {units.both(max(left, 0.0))} on each GPU for graphs, activations "
+        "and the staging buffers of host transfers, small pages needing more"
     )
-    if tight:
-        yield said("cheaper", "gpu-staging", f"{text}, and {units.both(fits.hbm.graphs_bytes)} go to graphs alone: lower it")
+    if utilization > MEMORY_SHARE:
+        yield said("cheaper", "gpu-staging", f"{text}: lower it before host transfers are turned on")
     else:
         yield said("note", "gpu-staging", text)
 
@@ -143,6 +154,6 @@ def figures(ground: Ground) -> Iterator[Figure]:
 def run(ground: Ground) -> Iterator[str]:
     """What would tell."""
     if spare(ground) is None:
-        yield "kvcalc checklist ... --host-memory here, on the serving host (free memory, locked-memory and group limits)"
+        yield "kvcalc checklist ... --host-memory here, on the serving host (what is free, and the limits)"
     if needed(ground) is None:
         yield "kvcalc capacity --model MODEL --hardware NODE (what to ask for, and what is used)"

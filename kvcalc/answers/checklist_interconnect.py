@@ -22,8 +22,8 @@ said = partial(Reason, 4)
 
 def tier(ground: Ground) -> Tier:
     """The one that is asked about, as the node has it."""
-    (found,) = tiers(ground.machine, Options(tiers=(checklist_fetch.path(ground).tier,)))
-    return found
+    name = checklist_fetch.path(ground).tier
+    return next(each for each in tiers(ground.machine, Options(tiers=(name,))) if each.name == name)
 
 
 def together(ground: Ground) -> float:
@@ -37,15 +37,17 @@ def together(ground: Ground) -> float:
 def ratio(ground: Ground) -> float:
     """How much cheaper fetching is when every replica of the node fetches at once."""
     replicas = max(ground.machine.node.gpus // ground.tp, 1)
+    replicas = min(replicas, ground.options.replicas or replicas)
     return together(ground) / (replicas * ground.moved_bytes / ground.margin.recompute.seconds)
 
 
 def reasons(ground: Ground) -> Iterator[Reason]:
     """By its class, by what is seen of it, and beside the other classes."""
     found, times, least = tier(ground), ratio(ground), ground.options.min_margin
+    alone = checklist_fetch.path(ground).margin
     link = units.short(found.read.bandwidth.typical.value, "B/s")
     text = f"{found.path}, {link} a link, {units.short(together(ground), 'B/s')} with all GPUs at once"
-    effect: Effect = "supports" if times >= least else "unknown" if times >= 1 else "blocks"
+    effect: Effect = "supports" if times >= least else "unknown" if alone >= 1 else "blocks"
     code = {"supports": "link-is-enough", "unknown": "link-is-marginal", "blocks": "link-is-too-slow"}[effect]
     yield said(effect, code, f"{text}: {units.times(times, (1, least))} of what recomputing needs")
     yield from _seen(ground, found)
@@ -89,9 +91,13 @@ def figures(ground: Ground) -> Iterator[Figure]:
     usual = found.read.bandwidth.typical
     yield Figure("class", found.path, "", "profile")
     yield Figure("one link", usual.value, "B/s", usual.source.basis)
-    yield Figure("line rate", found.line_rate.value if found.line_rate else None, "B/s", "profile" if found.line_rate else "")
+    yield Figure(
+        "line rate", found.line_rate.value if found.line_rate else None, "B/s", "profile" if found.line_rate else ""
+    )
     ceiling = found.node_ceiling.typical if found.node_ceiling else None
-    yield Figure("ceiling of the node", ceiling.value if ceiling else None, "B/s", ceiling.source.basis if ceiling else "")
+    yield Figure(
+        "ceiling of the node", ceiling.value if ceiling else None, "B/s", ceiling.source.basis if ceiling else ""
+    )
     yield Figure("all GPUs at once", together(ground), "B/s", "profile")
     yield Figure("margin with all GPUs at once", ratio(ground), "x", "profile")
     if (rate := checklist_fetch.seen(ground)) is not None:

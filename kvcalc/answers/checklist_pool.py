@@ -18,6 +18,7 @@ def reasons(ground: Ground) -> Iterator[Reason]:
     yield from _one_request(ground)
     yield from _far_below(ground)
     yield from _reach(ground)
+    yield from _together(ground)
     yield from _rising(ground)
 
 
@@ -63,13 +64,23 @@ def _reach(ground: Ground) -> Iterator[Reason]:
         )  # fmt: skip
 
 
+def _together(ground: Ground) -> Iterator[Reason]:
+    number, pool, length = ground.options.concurrency, ground.pool, ground.tokens.value
+    if number and pool and number * length > pool.value >= length:
+        yield said(
+            "note", "not-all-run-together",
+            f"{number} requests of {tokens(length)} need {tokens(number * length)} and the pool holds "
+            f"{tokens(pool.value)}: {int(pool.value / length)} run together, whatever lies below HBM",
+        )  # fmt: skip
+
+
 def _rising(ground: Ground) -> Iterator[Reason]:
     """More hits and later first tokens: what is fetched takes longer than it saves."""
     rates, times = ground.options.hit_rates, ground.options.first_token_s
     if len(rates) > 1 and rates[-1] > rates[0] and times[-1] > times[0]:
         yield said(
             "unknown", "hit-rate-and-first-token-rise",
-            f"the hit rate rose from {100 * rates[0]:.1f} to {100 * rates[-1]:.1f} % while the time to first token rose "
-            f"from {units.short(times[0], 's')} to {units.short(times[-1], 's')}: a hit rate alone is no success; look at "
-            "the bytes fetched a second and who shares the tier",
+            f"the hit rate rose from {100 * rates[0]:.1f} to {100 * rates[-1]:.1f} % while the time to first token "
+            f"rose from {units.short(times[0], 's')} to {units.short(times[-1], 's')}: a hit rate alone is no success; "
+            "look at the bytes fetched a second and who shares the tier",
         )  # fmt: skip

@@ -31,7 +31,9 @@ class HostPool:
 def pool(engine: str, version: str | None, said: float, ranks: int) -> HostPool:
     """What `said` bytes in the engine's option come to. Raises UserError for an engine without such an option."""
     if engine not in OPTION:
-        raise UserError(f"--host-pool: {shown(engine)} has no option for host memory; --engine is one of {', '.join(OPTION)}")
+        raise UserError(
+            f"--host-pool: {shown(engine)} has no option for host memory; --engine is one of {', '.join(OPTION)}"
+        )
     asked = said * ranks if PER_RANK[engine] else said
     rounds = engine == "sglang" or (engine == "vllm" and version is not None and _release(version) < ONE_REGION)
     used = allocation.pinned(asked / ranks) * ranks if rounds else asked

@@ -7,6 +7,10 @@ from kvcalc import units
 from kvcalc.answers.checklist_ground import Ground
 from kvcalc.answers.checklist_result import Figure, Reason
 from kvcalc.answers.checklist_sizes import PER_RANK
+from kvcalc.observe.observation import Observation
+
+# TensorRT-LLM 1.0, kvCacheManager: a block goes to the secondary pool when the primary one evicts it
+EXCLUSIVE = ("trtllm",)
 
 said = partial(Reason, 1)
 
@@ -24,9 +28,14 @@ def sizes(ground: Ground) -> list[tuple[str, float, str]]:
         ranks = ground.tp if PER_RANK.get(ground.engine) else 1
         found.insert(0, ("dram", options.host_pool * ranks / ground.bytes_per_token, "given"))
     if not found:
-        read = [(each.kind, each.observation.host_tokens) for each in options.read]
+        read = [(each.kind, host_tokens(each.observation)) for each in options.read]
         found += [("dram", float(held), kind) for kind, held in read if held]
     return found
+
+
+def host_tokens(seen: Observation) -> int | None:
+    """Of a pool that caches prefixes: the CPU blocks of vLLM V0 are swap space for preempted requests."""
+    return None if seen.engine == "vllm" else seen.host_tokens
 
 
 def reasons(ground: Ground) -> Iterator[Reason]:
@@ -41,13 +50,15 @@ def reasons(ground: Ground) -> Iterator[Reason]:
 def _inclusive(ground: Ground) -> Iterator[Reason]:
     if ground.pool is None:
         return
+    if ground.engine in EXCLUSIVE:
+        return
     above, name_above = ground.pool.value, "HBM"
     for name, held, _ in sizes(ground):
         if held <= above:
             yield said(
                 "blocks", "tier-not-larger",
-                f"{name} is no larger than {name_above}, {tokens(held)} against {tokens(above)}: a tier that also keeps "
-                "what is above it adds only what it has beyond that, here nothing",
+                f"{name} is no larger than {name_above}, {tokens(held)} against {tokens(above)}: a tier that also "
+                "keeps what is above it adds only what it has beyond that, here nothing",
             )  # fmt: skip
         elif (extra := held - above) < held:
             yield said("note", "tier-adds", f"{name} holds {tokens(held)}, {tokens(extra)} beyond {name_above}")
@@ -67,8 +78,9 @@ def _cyclic(ground: Ground) -> Iterator[Reason]:
     if ground.options.reuse == "cyclic":
         yield said(
             "blocks", "cyclic-reuse",
-            f"the working set comes again in a cycle of {tokens(whole)} and the largest tier holds {tokens(most)}: least "
-            f"recently used evicts each prefix just before its turn, so about 0 hits; it needs more than {needed}{each}",
+            f"the working set comes again in a cycle of {tokens(whole)} and the largest tier holds {tokens(most)}: "
+            f"least recently used evicts each prefix just before its turn, so about 0 hits; it needs more "
+            f"than {needed}{each}",
         )  # fmt: skip
     else:
         yield said(
@@ -101,8 +113,8 @@ def _never_read(ground: Ground) -> Iterator[Reason]:
             if down.source in ("hbm", "dram") and _moved(down) and back and not _moved(back):
                 yield said(
                     "cheaper", "written-never-read",
-                    f"{down.target} was written from {down.source} and never read: look whether prefixes are still in the "
-                    "tiers above, below the engine's prefetch threshold, or given up before their prefetch ends",
+                    f"{down.target} was written from {down.source} and never read: look whether prefixes are still in "
+                    "the tiers above, below the engine's prefetch threshold, or given up before their prefetch ends",
                 )  # fmt: skip
 
 
@@ -115,8 +127,8 @@ def _threshold(ground: Ground) -> Iterator[Reason]:
     if threshold and ground.tokens.value < threshold:
         yield said(
             "blocks", "below-prefetch-threshold",
-            f"prefixes of {tokens(ground.tokens.value)} are below the engine's prefetch threshold of {tokens(threshold)}: "
-            "they are written and never read",
+            f"prefixes of {tokens(ground.tokens.value)} are below the engine's prefetch threshold of "
+            f"{tokens(threshold)}: they are written and never read",
         )  # fmt: skip
     elif threshold:
         yield said(

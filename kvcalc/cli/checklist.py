@@ -55,18 +55,30 @@ def checklist(
     max_num_seqs: Annotated[int | None, typer.Option(min=1, help="Requests that run together at most")] = None,
     replicas: Annotated[int | None, typer.Option(min=1, help="Replicas that serve the same model")] = None,
     routing: Annotated[Literal["prefix-aware", "other"] | None, _text("How requests choose a replica")] = None,
-    seq: Annotated[Text, typer.Option(help="Prefix length in tokens", show_default="the metrics' or trace's mean")] = None,
+    seq: Annotated[
+        Text, typer.Option(help="Prefix length in tokens", show_default="the metrics' or trace's mean")
+    ] = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="Fetches that begin together")] = None,
-    working_set: Annotated[Text, _text("Prefixes that come again: 50x10000 (prefixes x tokens), 2.7M tokens, 60GB")] = None,
+    working_set: Annotated[
+        Text, _text("Prefixes that come again: 50x10000 (prefixes x tokens), 2.7M tokens, 60GB")
+    ] = None,
     reuse: Annotated[Literal["cyclic", "mixed"] | None, _text("How they come again")] = None,
-    pool: Annotated[Text, typer.Option(help="KV in HBM of one replica: 968145 tokens, 56GB", show_default="the metrics'")] = None,
-    hit_rate: Annotated[Text, _text("Hit rate of the prefix cache: 60%; several in the order of time: 0,50%,80%")] = None,
+    pool: Annotated[
+        Text, typer.Option(help="KV in HBM of one replica: 968145 tokens, 56GB", show_default="the metrics'")
+    ] = None,
+    hit_rate: Annotated[
+        Text, _text("Hit rate of the prefix cache: 60%; several in the order of time: 0,50%,80%")
+    ] = None,
     ttft: Annotated[Text, _text("Times to first token beside those: 2.5s,3.1s,6.1s")] = None,
     ceiling: Annotated[Text, _text("Hit rate that no cache exceeds, as 'kvcalc curve' gives it")] = None,
     pool_usage: Annotated[Text, _text("Share of the pool in use, at its fullest: 99%")] = None,
     evicted: Annotated[Text, _text("Tokens evicted an hour: 0, 3.6M")] = None,
-    tier: Annotated[Text, typer.Option(help="The tier that is asked about", show_default="of --tier-size, else dram")] = None,
-    tier_size: Annotated[list[str] | None, _text("TIER=SIZE for KV, all ranks: dram=60GB, dram=1.12M tokens; repeatable")] = None,
+    tier: Annotated[
+        Text, typer.Option(help="The tier that is asked about", show_default="of --tier-size, else dram")
+    ] = None,
+    tier_size: Annotated[
+        list[str] | None, _text("TIER=SIZE for KV, all ranks: dram=60GB, dram=1.12M tokens; repeatable")
+    ] = None,
     bandwidth: Annotated[Text, _text("Effective bandwidth of one fetch, all links together: 0.066GB/s")] = None,
     fetched: Annotated[Text, typer.Option(help="Bytes of a fetch that was timed", show_default="the prefix's")] = None,
     fetch_time: Annotated[Text, _text("Time that it took")] = None,
@@ -157,7 +169,9 @@ def _positive(option: str, text: Text, reads: Any) -> float | None:
     return value
 
 
-def _read(metrics: list[str], stored: tuple[Text, Text, Text], live: tuple[Text, Text, str], log: Text) -> tuple[Any, ...]:
+def _read(
+    metrics: list[str], stored: tuple[Text, Text, Text], live: tuple[Text, Text, str], log: Text
+) -> tuple[Any, ...]:
     """Metrics, or two stored scrapes, and the log beside them."""
     from kvcalc.cli import checklist_values as values
 
