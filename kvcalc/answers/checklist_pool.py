@@ -8,7 +8,7 @@ from kvcalc.answers.checklist_ground import Ground
 from kvcalc.answers.checklist_result import Reason
 from kvcalc.answers.checklist_tiers import tokens
 
-FAR = 0.5  # a pool that is so small against its prediction has lost memory to something else
+FAR = 0.1  # a pool that is so small against its prediction has lost memory to something else
 
 said = partial(Reason, 1)
 
@@ -60,7 +60,7 @@ def _reach(ground: Ground) -> Iterator[Reason]:
         yield said(
             "note", "pool-beyond-reach",
             f"running requests reach {tokens(reach)} of the pool's {tokens(pool.value)}: {tokens(beyond)} "
-            f"({units.both(beyond * ground.bytes_per_token)}) serve cached prefixes only",
+            f"({units.both(beyond * ground.margin.kv_bytes_per_token)}) serve cached prefixes only",
         )  # fmt: skip
 
 

@@ -71,7 +71,7 @@ def _cyclic(ground: Ground) -> Iterator[Reason]:
         return
     whole = ground.held(wanted)
     most = max(held for _, held, _ in found)
-    if most >= whole:
+    if max(most, ground.pool.value if ground.pool else 0.0) >= whole:
         return
     needed = units.both(whole * ground.bytes_per_token)
     each = f", {units.both(whole * ground.bytes_per_token / ground.tp)} a rank" if ground.tp > 1 else ""

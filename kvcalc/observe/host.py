@@ -21,7 +21,8 @@ class Host:
     @property
     def spare_bytes(self) -> float:
         """What a new process here may take."""
-        return min(self.available_bytes, self.group_left_bytes or self.available_bytes)
+        limits = (self.available_bytes, self.group_left_bytes)
+        return min(each for each in limits if each is not None)
 
 
 def read(root: Path = Path("/")) -> Host:
