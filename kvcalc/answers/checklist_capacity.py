@@ -10,7 +10,6 @@ from kvcalc.answers.checklist_ground import Ground
 from kvcalc.answers.checklist_result import Figure, Reason
 from kvcalc.answers.curve_result import TierPlace
 from kvcalc.observe.observation import Traffic
-from kvcalc.physics import formats
 
 QUESTION = "Is the hit rate of the prefix cache limited by its capacity?"
 FULL = 0.9  # of the pool: where running requests leave the prefix cache little
@@ -60,10 +59,10 @@ def _trace(ground: Ground) -> Reason | None:
 
 
 def _place(ground: Ground, name: str) -> TierPlace | None:
-    """HBM or a tier on the curve, in the format that comes nearest to the one in use."""
-    form = "bf16" if ground.kv.stored in formats.UNQUANTISED else "fp8"
+    """The first place of a medium on the curve."""
+    form = checklist_tiers.curve_format(ground)
     places = ground.curve.places if ground.curve else ()
-    return next((each for each in places if each.kv_dtype == form and name in (each.tier, each.medium)), None)
+    return next((each for each in places if each.kv_dtype == form and name == each.medium), None)
 
 
 def _ceiling(ground: Ground) -> Reason | None:
@@ -169,12 +168,13 @@ def _pressed(ground: Ground) -> str:
     usage = max((*usages, *([] if options.pool_usage is None else [options.pool_usage])), default=0.0)
     if usage >= FULL:
         signs.append(f"requests use up to {_rate(usage)} of the pool")
-    hourly = options.evicted_per_hour or sum(each.evicted_per_hour or 0.0 for each in ground.traffics)
-    evicted = sum(each.evicted or 0.0 for each in ground.traffics)
+    counted = [each for each in ground.traffics if each.evicted]
+    unit = counted[0].evicted_unit or "blocks" if counted else "tokens"
+    hourly = options.evicted_per_hour or sum(each.evicted_per_hour or 0.0 for each in counted)
     if hourly:
-        signs.append(f"{units.count(hourly)} are evicted an hour")
-    elif evicted:
-        signs.append(f"{units.count(evicted)} have been evicted")
+        signs.append(f"{units.count(hourly)} {unit} are evicted an hour")
+    elif counted:
+        signs.append(f"{units.count(sum(each.evicted or 0.0 for each in counted))} {unit} have been evicted")
     preempted = sum(each.preemptions or 0.0 for each in ground.traffics)
     if preempted:
         signs.append(f"{units.count(preempted)} requests were preempted")

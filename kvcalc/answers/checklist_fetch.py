@@ -1,6 +1,7 @@
 """Box 2: is fetching enough cheaper than recomputing, at the lengths served and by the bandwidth that is seen?"""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from kvcalc import units
@@ -58,12 +59,19 @@ def reasons(ground: Ground) -> Iterator[Reason]:
     """What was measured comes before what is predicted."""
     yield from _measured(ground)
     found = effective(ground)
-    yield _predicted(ground) if found is None else _effective(ground, found)
+    reckoned = _predicted(ground) if found is None else _effective(ground, found)
+    yield replace(reckoned, effect="note") if faster(ground) else reckoned
     yield from _stretches(ground)
     yield from _values(ground)
     yield from _together(ground)
     yield from _ranges(ground)
     yield from checklist_claims.reasons(ground)
+
+
+def faster(ground: Ground) -> bool:
+    """Was it measured that offloading is faster? No prediction stands against that."""
+    options = ground.options
+    return options.with_s is not None and options.without_s is not None and options.with_s < options.without_s
 
 
 def _measured(ground: Ground) -> Iterator[Reason]:

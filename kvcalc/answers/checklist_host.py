@@ -18,7 +18,7 @@ said = partial(Reason, 3)
 
 
 def needed(ground: Ground) -> Known | None:
-    """Bytes of all ranks together, as they are taken: of the option, of the planned tier, or of what HBM lacks."""
+    """Bytes of all ranks together, as they are taken: of the option, the planned tier, the working set, or the knee."""
     options = ground.options
     if found := pool(ground):
         return Known(found.used_bytes, "given")
@@ -29,6 +29,8 @@ def needed(ground: Ground) -> Known | None:
         lacking = ground.held(options.working_set)
         if lacking > ground.pool.value:
             return Known(lacking * ground.bytes_per_token, "the working set")
+    if ground.curve and ground.pool and (knee := ground.curve.knee.capacity_tokens) > ground.pool.value:
+        return Known(knee * ground.bytes_per_token, "the trace, to its knee")
     swapped = [
         each for each in options.read if each.observation.engine == "vllm" and each.observation.cpu_blocks
     ]  # of V0

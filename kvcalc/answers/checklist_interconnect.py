@@ -44,10 +44,10 @@ def ratio(ground: Ground) -> float:
 def reasons(ground: Ground) -> Iterator[Reason]:
     """By its class, by what is seen of it, and beside the other classes."""
     found, times, least = tier(ground), ratio(ground), ground.options.min_margin
-    alone = checklist_fetch.path(ground).margin
+    alone = checklist_fetch.path(ground).margin >= 1 or checklist_fetch.faster(ground)
     link = units.short(found.read.bandwidth.typical.value, "B/s")
     text = f"{found.path}, {link} a link, {units.short(together(ground), 'B/s')} with all GPUs at once"
-    effect: Effect = "supports" if times >= least else "unknown" if alone >= 1 else "blocks"
+    effect: Effect = "supports" if times >= least else "unknown" if alone else "blocks"
     code = {"supports": "link-is-enough", "unknown": "link-is-marginal", "blocks": "link-is-too-slow"}[effect]
     yield said(effect, code, f"{text}: {units.times(times, (1, least))} of what recomputing needs")
     yield from _seen(ground, found)

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from kvcalc import units
+from kvcalc.answers.advice import ADDS
 from kvcalc.answers.checklist_ground import Ground
 from kvcalc.answers.checklist_result import Figure, Reason
 from kvcalc.answers.checklist_sizes import PER_RANK
 from kvcalc.observe.observation import Observation
+from kvcalc.physics import formats
 
 # TensorRT-LLM 1.0, kvCacheManager: a block goes to the secondary pool when the primary one evicts it
 EXCLUSIVE = ("trtllm",)
@@ -40,11 +42,32 @@ def host_tokens(seen: Observation) -> int | None:
 
 def reasons(ground: Ground) -> Iterator[Reason]:
     """Tiers that add nothing, reuse that no least-recently-used cache serves, tiers that clog, stores never read."""
+    yield from _on_trace(ground)
     yield from _inclusive(ground)
     yield from _cyclic(ground)
     yield from _drain(ground)
     yield from _never_read(ground)
     yield from _threshold(ground)
+
+
+def _on_trace(ground: Ground) -> Iterator[Reason]:
+    """What each tier adds to the hits of the tiers above it, on the trace."""
+    for place in ground.curve.places if ground.curve else ():
+        if place.kv_dtype != curve_format(ground) or place.medium not in ("dram", "nvme"):
+            continue
+        size = units.short(place.tier_bytes, "B")
+        rate = f"{place.tier} of {size} would take the trace's hits to {100 * place.token_rate:.1f} %"
+        if place.added_rate < ADDS:
+            yield said(
+                "note", "adds-nothing-on-the-trace", f"{rate}, {100 * place.added_rate:.1f} points more: nothing"
+            )
+        else:
+            yield said("note", "adds-on-the-trace", f"{rate}, {100 * place.added_rate:.1f} points more")
+
+
+def curve_format(ground: Ground) -> str:
+    """The format on the curve that comes nearest to the one in use."""
+    return "bf16" if ground.kv.stored in formats.UNQUANTISED else "fp8"
 
 
 def _inclusive(ground: Ground) -> Iterator[Reason]:

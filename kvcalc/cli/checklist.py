@@ -108,28 +108,19 @@ def checklist(
 
     here = host_memory is not None and host_memory.strip() == HERE
     options = ChecklistOptions(
-        engine=engine,
-        engine_version=engine_version,
-        tp=tp,
-        kv_dtype=kv_dtype,
-        weights=weights,
+        engine=engine, engine_version=engine_version, tp=tp, kv_dtype=kv_dtype, weights=weights,
+        memory_utilization=memory_utilization, max_sequences=max_num_seqs, replicas=replicas, routing=routing,
+        concurrency=concurrency, reuse=reuse, tier=tier, min_margin=min_margin,
         prefill=None if prefill is None else asked.prefill(prefill),
-        memory_utilization=memory_utilization,
         max_model_len=optional("--max-model-len", max_model_len, units.tokens),
-        max_sequences=max_num_seqs,
-        replicas=replicas,
-        routing=routing,
         tokens=optional("--seq", seq, units.tokens),
-        concurrency=concurrency,
         working_set=optional("--working-set", working_set, values.kv),
-        reuse=reuse,
         pool=optional("--pool", pool, values.kv),
         hit_rates=_series("--hit-rate", hit_rate, amounts.share),
         ceiling=optional("--ceiling", ceiling, amounts.share),
         pool_usage=optional("--pool-usage", pool_usage, amounts.share),
         evicted_per_hour=optional("--evicted", evicted, units.number),
         first_token_s=_series("--ttft", ttft, units.seconds),
-        tier=tier,
         sizes=tuple(by_tier(tier_size or [], "--tier-size", "60GB", values.kv).items()),
         bandwidth=_positive("--bandwidth", bandwidth, units.rate),
         fetched=_positive("--fetched", fetched, units.size),
@@ -146,11 +137,10 @@ def checklist(
         memlock=optional("--memlock", memlock, units.size),
         recompute_s=_positive("--recompute", recompute, units.seconds),
         bytes_per_token=_positive("--bytes-per-token", bytes_per_token, units.size),
-        min_margin=min_margin,
         read=_read(metrics or [], (before, after, interval), (watch, every, timeout), log),
         host=host.read() if here else None,
         trace=values.exists(trace),
-    )
+    )  # fmt: skip
     result = answer(model, hardware, options)
     show.show([result], page(result), form, output)
     return 3 if fail_if and result.verdict == fail_if.replace("-", " ") else 0
@@ -190,13 +180,10 @@ def _read(
         raise UserError("stdin is read once: give - to one option only")
     found: tuple[Any, ...] = ()
     if before and after:
-        found = values.between(before, after, _positive("--interval", interval, units.seconds))
+        found = values.between(before, after, optional("--interval", interval, values.duration))
     elif watch is not None:
-        span = _positive("--watch", watch, units.seconds)
-        assert span is not None
-        found = values.watched(metrics[0], span, _positive("--every", every, units.seconds))
+        span, pause = read("--watch", watch, values.duration), optional("--every", every, values.duration)
+        found = values.watched(metrics[0], span, pause)
     elif metrics:
-        wait = _positive("--timeout", timeout, units.seconds)
-        assert wait is not None
-        found = values.metrics(metrics, wait)
+        found = values.metrics(metrics, read("--timeout", timeout, values.duration))
     return (*found, *([values.log(log)] if log is not None else []))

@@ -36,6 +36,19 @@ def kv(text: str) -> Kv:
     return Kv(tokens=count)
 
 
+def duration(text: str) -> float:
+    """Seconds, above zero, in "60s", "10min" or "1h"."""
+    for unit, seconds in (("min", units.HOUR / 60), ("h", units.HOUR)):
+        if text.strip().endswith(unit):
+            value = units.number(text.strip().removesuffix(unit)) * seconds
+            break
+    else:
+        value = units.seconds(text)
+    if not value:
+        raise UserError(f"{shown(text)} is no time; write one like '60s', '10min' or '1h'")
+    return value
+
+
 def series(text: str, reads: Callable[[str], T]) -> tuple[T, ...]:
     """Values in the order of time, in "0,0.5,0.8"."""
     return tuple(reads(each) for each in text.split(","))

@@ -165,6 +165,9 @@ def test_what_was_measured_with_and_without_decides():
     assert codes(asked(with_s=6911, without_s=4032))["measured-slower"] == "cheaper"
     assert codes(asked(with_s=6911, without_s=4032, tier="remote"))["measured-slower"] == "blocks"
     assert codes(asked(with_s=1.2, without_s=16.4))["measured-faster"] == "supports"
+    against_the_profile = asked(with_s=1.2, without_s=16.4, tier="remote")
+    assert codes(against_the_profile)["fetch-does-not-win"] == "note"
+    assert against_the_profile.verdict == "worth measuring"
 
 
 def test_the_mean_prompt_of_the_metrics_is_the_length_asked_about():
