@@ -10,8 +10,8 @@ from kvcalc.answers.checklist_ground import Ground, calibrates
 from kvcalc.answers.checklist_result import Reason
 from kvcalc.answers.checklist_seen import bytes_per_hit_token
 from kvcalc.errors import UserError
-from kvcalc.physics import work
-from kvcalc.profiles.model import Chunked, Full, Latent, Sliding
+from kvcalc.physics import kv, work
+from kvcalc.profiles.model import Chunked, Full, Latent, Recurrent, Sliding
 
 NEAR = 0.06  # claims are rounded, and MiB are written for MB
 
@@ -62,7 +62,7 @@ def _token(ground: Ground) -> Iterator[Reason]:
     if abs(grows / own - 1) > NEAR:
         fixed = units.both(ground.margin.kv_bytes - grows * ground.tokens.value)
         exact += f", of which {fixed} are fixed a request and {units.count(grows)} B grow with each token"
-    if abs(ratio - 1) <= NEAR:
+    if abs(ratio - 1) <= NEAR or abs(claimed - grows) <= NEAR * grows:
         yield said("note", "claimed-bytes-agree", f"{units.short(claimed, 'B')} a token agree with {exact}")
         return
     found = _mistakes(ground, ratio)
@@ -83,6 +83,7 @@ def _mistakes(ground: Ground, ratio: float) -> list[str]:
 
 
 def _usual(ground: Ground) -> Iterator[tuple[str, float]]:
+    yield from _kinds(ground)
     attending = [each for each in ground.model.groups if isinstance(each, Full | Sliding | Chunked)]
     if attending and (grouped := attending[0].heads / attending[0].kv_heads) != 1:
         width = ground.model.hidden / (attending[0].kv_heads * attending[0].key_width)
@@ -97,6 +98,25 @@ def _usual(ground: Ground) -> Iterator[tuple[str, float]]:
     yield "keys or values left out, or a KV format of half the width (0.5x)", 0.5
     if ground.tp > 1:
         yield f"one rank of {ground.tp} ({units.times(1 / ground.tp)})", 1 / ground.tp
+
+
+def _kinds(ground: Ground) -> Iterator[tuple[str, float]]:
+    """Layers taken for another kind: windows for full attention, states for keys and values, latents for heads."""
+    groups, form, tokens, own = ground.model.groups, ground.kv.stored, ground.margin.tokens, ground.margin.kv_bytes
+    windowed = [each for each in groups if isinstance(each, Sliding | Chunked) and each.window < tokens]
+    if windowed:
+        more = sum(kv.token_bytes(each, form) * (tokens - each.window) for each in windowed)
+        yield f"windows ignored ({units.times(1 + more / own)})", 1 + more / own
+    states = sum(each.layers for each in groups if isinstance(each, Recurrent))
+    attending = [each for each in groups if isinstance(each, Full)]
+    if states and attending:
+        layer = kv.token_bytes(attending[0], form) / attending[0].layers * tokens
+        every = layer * (states + sum(each.layers for each in attending)) / own
+        yield f"recurrent layers taken for attention ({units.times(every)})", every
+    for each in groups:
+        if isinstance(each, Latent):
+            unfused = each.heads * (each.nope + each.rope + each.value_width) / (each.rank + each.rope)
+            yield f"keys and values of every head instead of the latent ({units.times(unfused)})", unfused
 
 
 def _hit_token(ground: Ground) -> Iterator[Reason]:

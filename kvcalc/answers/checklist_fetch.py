@@ -71,24 +71,25 @@ def reasons(ground: Ground) -> Iterator[Reason]:
 def faster(ground: Ground) -> bool:
     """Was it measured that offloading is faster? No prediction stands against that."""
     options = ground.options
-    return options.with_s is not None and options.without_s is not None and options.with_s < options.without_s
+    own, bare = options.with_offload, options.without_offload
+    return own is not None and bare is not None and own.cost < bare.cost
 
 
 def _measured(ground: Ground) -> Iterator[Reason]:
-    slow, fast = ground.options.with_s, ground.options.without_s
-    if slow is None or fast is None:
+    own, bare = ground.options.with_offload, ground.options.without_offload
+    if own is None or bare is None:
         return
-    both = f"{units.short(slow, 's')} with offload and {units.short(fast, 's')} without"
-    if slow > fast:
+    both, ratio = f"{own.text} with offload and {bare.text} without", own.cost / bare.cost
+    if ratio > 1:
         wins = path(ground).margin >= ground.options.min_margin
         why = f"; its path should win by {units.times(path(ground).margin)}, so look at {CHECK}" if wins else ""
         effect: Effect = "cheaper" if wins else "blocks"
-        text = f"measured {both}: offloading makes it {units.times(slow / fast)} as slow"
+        text = f"measured {both}: offloading makes it {units.times(ratio)} as slow"
         yield said(effect, "measured-slower", f"{text}{why}")
-    elif slow == fast:
+    elif ratio == 1:
         yield said("blocks", "measured-no-gain", f"measured {both}: offloading changes nothing")
     else:
-        yield said("supports", "measured-faster", f"measured {both}: {units.times(fast / slow)} as fast")
+        yield said("supports", "measured-faster", f"measured {both}: {units.times(1 / ratio)} as fast")
 
 
 def _predicted(ground: Ground) -> Reason:

@@ -75,6 +75,18 @@ class Ground:
         """Of every engine and companion that was read."""
         return tuple(each.traffic for each in every(self.options.read) if each.traffic)
 
+    @property
+    def host_pool(self) -> float | None:
+        """Bytes in the engine's option: as it is said, or as a multiple of one rank's pool."""
+        if self.options.host_ratio is None or self.pool is None:
+            return self.options.host_pool
+        return self.options.host_ratio * self.pool.value * self.moved_bytes / self.margin.tokens / self.tp
+
+    @property
+    def together(self) -> int:
+        """Replicas that share the node, as far as they are stated."""
+        return max(min(self.options.replicas or 1, self.machine.node.gpus // self.tp), 1)
+
     def held(self, amount: Kv) -> float:
         """Tokens in an amount of KV."""
         return amount.tokens if amount.tokens is not None else (amount.bytes or 0.0) / self.bytes_per_token

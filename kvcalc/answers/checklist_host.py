@@ -18,6 +18,12 @@ said = partial(Reason, 3)
 
 
 def needed(ground: Ground) -> Known | None:
+    """Bytes that all replicas on the node take, as far as they are stated."""
+    one = _one(ground)
+    return None if one is None else Known(one.value * ground.together, one.origin)
+
+
+def _one(ground: Ground) -> Known | None:
     """Bytes of all ranks together, as they are taken: of the option, the planned tier, the working set, or the knee."""
     options = ground.options
     if found := pool(ground):
@@ -40,10 +46,9 @@ def needed(ground: Ground) -> Known | None:
 
 def pool(ground: Ground) -> HostPool | None:
     """What the engine's option comes to."""
-    options = ground.options
-    if options.host_pool is None:
+    if ground.host_pool is None:
         return None
-    return checklist_sizes.pool(ground.engine, options.engine_version, options.host_pool, ground.tp)
+    return checklist_sizes.pool(ground.engine, ground.options.engine_version, ground.host_pool, ground.tp)
 
 
 def spare(ground: Ground) -> Known | None:
@@ -59,7 +64,7 @@ def reasons(ground: Ground) -> Iterator[Reason]:
     want, have = needed(ground), spare(ground)
     whole = ground.machine.node.host_memory
     if pool(ground):
-        yield _asked(pool(ground))
+        yield _asked(ground, pool(ground))
     if want is None:
         yield said("unknown", "no-size", "no size is planned: say what the tier takes with --host-pool or --tier-size")
     elif have is not None and want.value > have.value:
@@ -81,14 +86,16 @@ def _wants(want: Known) -> str:
     return f"{units.both(want.value)} of pinned memory are needed"
 
 
-def _asked(found: HostPool | None) -> Reason:
+def _asked(ground: Ground, found: HostPool | None) -> Reason:
     assert found is not None
+    number = ground.together
+    times = f", and {number} replicas on the node take {units.both(number * found.used_bytes)}" if number > 1 else ""
     whose = f"each of {found.ranks} ranks" if found.ranks > 1 else "all ranks together"
     used = ", pinned buffers rounded up to a power of two" if found.rounded else ", not rounded"
     return said(
         "note", "asked-and-used",
         f"{found.option} of {units.both(found.said_bytes)} is of {whose}: {units.both(found.asked_bytes)} asked, "
-        f"{units.both(found.used_bytes)} used{used}",
+        f"{units.both(found.used_bytes)} used{used}{times}",
     )  # fmt: skip
 
 

@@ -21,6 +21,14 @@ class Kv:
 
 
 @frozen
+class Outcome:
+    """A measured time, or a rate: what it costs (less is better), and how it was written."""
+
+    cost: float
+    text: str
+
+
+@frozen
 class Read:
     """What one source says, and its name."""
 
@@ -70,10 +78,11 @@ class ChecklistOptions:
     drain: float | None = None  # to the tier below
     value_bytes: float | None = None  # of one object of the store
     prefetch_threshold: int | None = None  # tokens below which an engine does not look
-    with_s: float | None = None  # measured with offload, and without
-    without_s: float | None = None
+    with_offload: Outcome | None = None  # measured, and without
+    without_offload: Outcome | None = None
     # the host
     host_pool: float | None = None  # as the engine's option says it
+    host_ratio: float | None = None  # or as a multiple of the pool in HBM
     host_used: float | None = None  # that the engine was seen to take
     host_memory: float | None = None  # to spare
     memlock: float | None = None
@@ -89,8 +98,8 @@ class ChecklistOptions:
 
 def check(options: ChecklistOptions) -> None:
     """Refuse what does not go together. Raises UserError."""
-    if (options.with_s is None) != (options.without_s is None):
-        raise UserError("--with-offload and --without-offload go together: give both times of the same load")
+    if (options.with_offload is None) != (options.without_offload is None):
+        raise UserError("--with-offload and --without-offload go together: give both figures of the same load")
     for name, value in {"--hit-rate": options.hit_rates, "--ttft": options.first_token_s}.items():
         if value and len(value) > 1 and not (options.hit_rates and options.first_token_s):
             raise UserError(f"{name}: several values are set beside each other; give --hit-rate and --ttft alike")

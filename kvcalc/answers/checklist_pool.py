@@ -9,6 +9,7 @@ from kvcalc.answers.checklist_result import Reason
 from kvcalc.answers.checklist_tiers import tokens
 
 FAR = 0.1  # a pool that is so small against its prediction has lost memory to something else
+OFF = 0.1  # by how much a pool may differ from its prediction
 
 said = partial(Reason, 1)
 
@@ -42,7 +43,13 @@ def _far_below(ground: Ground) -> Iterator[Reason]:
     if fits is None or pool is None or pool.origin == "predicted" or not sure or not fits.fits.tokens:
         return
     share = pool.value / fits.fits.tokens
-    if share < FAR:
+    if share >= FAR and not 1 - OFF <= share <= 1 + OFF:
+        yield said(
+            "note", "pool-against-prediction",
+            f"the pool holds {tokens(pool.value)}, {units.times(share)} of the {tokens(fits.fits.tokens)} that "
+            "capacity predicts: compare weights, KV format, memory fraction and what counts as a token",
+        )  # fmt: skip
+    elif share < FAR:
         yield said(
             "cheaper", "pool-far-below-prediction",
             f"the pool holds {tokens(pool.value)} where {tokens(fits.fits.tokens)} are expected, "

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 import typer
 
-from kvcalc import units
-from kvcalc.answers.checklist_options import Kv, Read
+from kvcalc import amounts, units
+from kvcalc.answers.checklist_options import Kv, Outcome, Read
 from kvcalc.errors import UserError, shown
 
 T = TypeVar("T")
@@ -47,6 +47,29 @@ def duration(text: str) -> float:
     if not value:
         raise UserError(f"{shown(text)} is no time; write one like '60s', '10min' or '1h'")
     return value
+
+
+def outcome(text: str) -> Outcome:
+    """A time, of which less is better, or a rate like "1200 tok/s" or "3/s", of which more is."""
+    bare = text.strip()
+    if not bare.endswith(("/s", "/min", "/h")):
+        cost = units.seconds(bare)
+    elif (rate := amounts.frequency(bare) if bare[0].isdigit() and "tok" not in bare else units.token_rate(bare)) > 0:
+        cost = 1 / rate
+    else:
+        cost = 0.0
+    if not cost:
+        raise UserError(f"{shown(text)}: it must be above zero")
+    return Outcome(cost, bare)
+
+
+def host_pool(text: str) -> tuple[float | None, float | None]:
+    """A size, or a multiple of the pool in HBM, in "32GB" or "2x"."""
+    bare = text.strip()
+    size, ratio = (None, units.number(bare[:-1])) if bare.endswith("x") else (units.size(bare), None)
+    if not (size or ratio):
+        raise UserError(f"{shown(text)}: it must be above zero")
+    return size, ratio
 
 
 def series(text: str, reads: Callable[[str], T]) -> tuple[T, ...]:

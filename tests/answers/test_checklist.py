@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kvcalc.answers.checklist import checklist
-from kvcalc.answers.checklist_options import ChecklistOptions, Kv, Read
+from kvcalc.answers.checklist_options import ChecklistOptions, Kv, Outcome, Read
 from kvcalc.answers.checklist_result import DECISIONS, WEIGHT
 from kvcalc.errors import UserError
 from kvcalc.observe import metrics, samples
@@ -21,6 +21,10 @@ def asked(model: str = "llama3.1-8b", hardware: str = "h100-pcie5", **options):
 
 def codes(result, box: int | None = None) -> dict[str, str]:
     return {each.code: each.effect for each in result.reasons if box in (None, each.box)}
+
+
+def both(own: float, bare: float) -> dict[str, Outcome]:
+    return {"with_offload": Outcome(own, f"{own} s"), "without_offload": Outcome(bare, f"{bare} s")}
 
 
 def read(text: str, before: str | None = None, at_s: float | None = None) -> tuple[Read, ...]:
@@ -51,11 +55,10 @@ def test_all_boxes_ticked_is_worth_building():
 
 def test_a_working_set_that_fits_in_hbm_blocks():
     result = asked(working_set=Kv(tokens=80_000), pool=Kv(tokens=80_000))
-    assert codes(result, 1) == {"working-set-fits-hbm": "blocks"}
+    assert codes(result, 1)["working-set-fits-hbm"] == "blocks"
     assert result.verdict == "do not build"
-    assert codes(asked(working_set=Kv(tokens=80_001), pool=Kv(tokens=80_000)), 1) == {
-        "working-set-exceeds-hbm": "supports"
-    }
+    more = asked(working_set=Kv(tokens=80_001), pool=Kv(tokens=80_000))
+    assert codes(more, 1)["working-set-exceeds-hbm"] == "supports"
 
 
 def test_a_full_pool_with_a_hit_rate_at_the_ceiling_is_not_limited_by_capacity():
@@ -91,8 +94,8 @@ def test_prompts_that_have_not_filled_the_pool_have_evicted_nothing():
         "vllm:prefix_cache_queries_total {}\nvllm:prefix_cache_hits_total 1000\n"
         'vllm:cache_config_info{{block_size="16",num_gpu_blocks="10000",kv_cache_size_tokens="160000"}} 1\n'
     )
-    assert codes(asked(read=read(dump.format(5000))), 1) == {"never-full": "blocks"}
-    assert codes(asked(read=read(dump.format(500_000))), 1) == {"nothing-known": "unknown"}
+    assert codes(asked(read=read(dump.format(5000))), 1)["never-full"] == "blocks"
+    assert codes(asked(read=read(dump.format(500_000))), 1)["nothing-known"] == "unknown"
 
 
 def test_tokens_found_outside_hbm_were_lost_by_it():
@@ -162,10 +165,10 @@ def test_the_effective_bandwidth_of_the_metrics_comes_before_the_mediums():
 
 
 def test_what_was_measured_with_and_without_decides():
-    assert codes(asked(with_s=6911, without_s=4032))["measured-slower"] == "cheaper"
-    assert codes(asked(with_s=6911, without_s=4032, tier="remote"))["measured-slower"] == "blocks"
-    assert codes(asked(with_s=1.2, without_s=16.4))["measured-faster"] == "supports"
-    against_the_profile = asked(with_s=1.2, without_s=16.4, tier="remote")
+    assert codes(asked(**both(6911, 4032)))["measured-slower"] == "cheaper"
+    assert codes(asked(**both(6911, 4032), tier="remote"))["measured-slower"] == "blocks"
+    assert codes(asked(**both(1.2, 16.4)))["measured-faster"] == "supports"
+    against_the_profile = asked(**both(1.2, 16.4), tier="remote")
     assert codes(against_the_profile)["fetch-does-not-win"] == "note"
     assert against_the_profile.verdict == "worth measuring"
 
@@ -283,6 +286,37 @@ def test_latent_caches_are_not_divided_by_tp():
     """DeepSeek-V3: 61 x 576 x 2 B = 70,272 B a token; at TP 8 a calculator says an eighth."""
     result = asked("deepseek-v3", tp=8, kv_dtype="bf16", bytes_per_token=70_272 / 8)
     assert any("a latent cache divided by TP 8" in each.text for each in result.boxes[1].reasons)
+
+
+def test_unfused_latent_attention_is_71_times_as_large():
+    """DeepSeek-V3: 128 heads x (128 + 64 + 128) against 512 + 64 elements."""
+    result = asked("deepseek-v3", tp=8, kv_dtype="bf16", bytes_per_token=70_272 * 128 * 320 / 576)
+    assert any("instead of the latent (71x)" in each.text for each in result.boxes[1].reasons)
+
+
+def test_ignored_windows_and_recurrent_layers_are_named():
+    """Mistral 7B v0.1 keeps 4,096 of 16,384 tokens; 16 of the 64 layers of Qwen3.5 27B attend."""
+    windows = asked("mistral-7b-v0.1", tokens=16_384, bytes_per_token=131_072)
+    assert any("windows ignored (4x)" in each.text for each in windows.boxes[1].reasons)
+    states = asked("qwen3.5-27b", tokens=100_000, bytes_per_token=4 * 65_536)
+    assert any("recurrent layers taken for attention" in each.text for each in states.boxes[1].reasons)
+
+
+def test_a_ratio_of_the_pool_is_of_each_rank():
+    """HiCache: twice one rank's pool of 100,000 / 8 x 327,680 B, and the next power of two, 2^33 B, on 8 ranks."""
+    result = asked("llama3.1-70b", tp=8, engine="sglang", host_ratio=2.0, pool=Kv(tokens=100_000))
+    found = {each.name: each.value for each in result.boxes[2].figures}
+    assert found["asked, all ranks"] == pytest.approx(2 * 100_000 * 327_680)
+    assert found["used, all ranks"] == 8 * 2**33
+
+
+def test_replicas_on_one_node_share_its_memory():
+    """Two replicas of TP 4 on 8 GPUs take twice 30 GB; of eight only two are on the node."""
+    for replicas in (2, 8):
+        plan = {"tp": 4, "engine": "vllm", "host_pool": 30 * GB, "host_memory": 50 * GB, "replicas": replicas}
+        result = asked("llama3.1-70b", **plan)
+        assert codes(result, 3)["host-memory-short"] == "blocks"
+        assert any("2 replicas on the node take 60 GB" in each.text for each in result.boxes[2].reasons)
 
 
 def test_metrics_name_the_model_where_no_option_does():

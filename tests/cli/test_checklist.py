@@ -141,6 +141,11 @@ def test_fail_if_says_do_not_build(run):
     assert run("checklist", "--model", "llama3-70b", "--fail-if", "do-not-build").code == 0
 
 
+def test_throughput_is_better_the_more_it_is(run):
+    ran = run("checklist", "--model", "llama3.1-8b", "--with-offload", "1000 tok/s", "--without-offload", "1500tok/s")
+    assert "measured 1000 tok/s with offload and 1500tok/s without: offloading makes it 1.5x as slow" in ran.out
+
+
 def test_two_scrapes_give_rates(run, tmp_path):
     """4,000 asked and 1,000 found between the two; 36,000 tokens evicted in 10 h are 3,600 an hour."""
     dump = "sglang:prompt_tokens_total {}\nsglang:cached_tokens_total {}\nsglang:evicted_tokens_total {}\n"

@@ -22,7 +22,7 @@ CASES: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
         ("with 655 ms of look-up a fetch, fetching wins only from", "14x as fast"),  # 16,457 / 1,204 = 13.7
     ),
     ("GPU memory", "sgl-project/sglang#5372"): (
-        "--model llama3.1-8b --tp 1 --engine sglang --memory-utilization 0.95",
+        "--model llama3.1-8b --tp 1 --engine sglang --memory-utilization 0.95 --host-pool 2x",
         ("staging buffers of host transfers, small pages needing more", "lower it before"),
     ),
     ("pinning", "LMCache/LMCache#1063"): (
