@@ -114,4 +114,7 @@ def _warnings(ground: Ground) -> Iterator[str]:
         yield f"HBM's pool of {held} tokens is predicted; give the engine's own with --pool or --log"
     if ground.options.tokens is None and ground.tokens.origin.startswith("nobody"):
         yield f"the prefix length is not stated: {units.count(ground.tokens.value)} tokens are supposed; give --seq"
-    yield from ground.margin.warnings
+    if ground.tp > 1 and checklist_fetch.seen(ground) is not None:
+        yield "the metrics' rate into HBM is bytes over seconds, ranks added up: ranks that load side by side are faster"
+    others = {each.tier for each in ground.margin.paths} - {checklist_fetch.path(ground).tier}
+    yield from (each for each in ground.margin.warnings if each.partition(":")[0] not in others)

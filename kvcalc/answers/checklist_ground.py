@@ -15,6 +15,7 @@ from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
 from kvcalc.observe.observation import Traffic
 from kvcalc.physics import formats, kv, weights
+from kvcalc.physics.engines import rules
 from kvcalc.profiles import catalog
 from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.hardware import Weights
@@ -66,6 +67,12 @@ class Ground:
         return self.margin.kv_bytes / self.margin.tokens
 
     @property
+    def stored_per_token(self) -> float:
+        """Below HBM: of one copy, or of every rank's where the engine keeps a pool a rank."""
+        copies = rules.replicas(self.engine, self.model, 1)
+        return self.bytes_per_token if copies == "once" else self.moved_bytes / self.margin.tokens
+
+    @property
     def moved_bytes(self) -> int:
         """Of one prefix where every rank loads its part."""
         return self.margin.kv_bytes_per_rank * self.tp
@@ -80,15 +87,19 @@ class Ground:
         """Bytes in the engine's option: as it is said, or as a multiple of one rank's pool."""
         if self.options.host_ratio is None or self.pool is None:
             return self.options.host_pool
-        return self.options.host_ratio * self.pool.value * self.moved_bytes / self.margin.tokens / self.tp
+        return self.options.host_ratio * self.pool.value * self.moved_bytes / self.margin.tokens / self.tp or None
 
     @property
     def together(self) -> int:
         """Replicas that share the node, as far as they are stated."""
         return max(min(self.options.replicas or 1, self.machine.node.gpus // self.tp), 1)
 
+    def kept(self, amount: Kv) -> float:
+        """Tokens in an amount of KV below HBM."""
+        return amount.tokens if amount.tokens is not None else (amount.bytes or 0.0) / self.stored_per_token
+
     def held(self, amount: Kv) -> float:
-        """Tokens in an amount of KV."""
+        """Tokens in an amount of KV, counted once."""
         return amount.tokens if amount.tokens is not None else (amount.bytes or 0.0) / self.bytes_per_token
 
 
@@ -168,7 +179,8 @@ def _weights(model: Model, options: ChecklistOptions) -> str | None:
         own = weights.of_checkpoint(model)
     except UserError:
         return None
-    return own if own in get_args(Weights) else None
+    mixed = own == "mxfp4" and model.checkpoint != own  # FP4 experts beside FP8, which margin has no rate for
+    return own if own in get_args(Weights) and not mixed else None
 
 
 def _capacity(

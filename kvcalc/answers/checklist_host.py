@@ -28,15 +28,15 @@ def _one(ground: Ground) -> Known | None:
     options = ground.options
     if found := pool(ground):
         return Known(found.used_bytes, "given")
-    planned = next((ground.held(size) for name, size in options.sizes if name.startswith("dram")), None)
+    planned = next((ground.kept(size) for name, size in options.sizes if name.startswith("dram")), None)
     if planned is not None:
-        return Known(planned * ground.bytes_per_token, "given")
+        return Known(planned * ground.stored_per_token, "given")
     if options.working_set and ground.pool:
         lacking = ground.held(options.working_set)
         if lacking > ground.pool.value:
-            return Known(lacking * ground.bytes_per_token, "the working set")
+            return Known(lacking * ground.stored_per_token, "the working set")
     if ground.curve and ground.pool and (knee := ground.curve.knee.capacity_tokens) > ground.pool.value:
-        return Known(knee * ground.bytes_per_token, "the trace, to its knee")
+        return Known(knee * ground.stored_per_token, "the trace, to its knee")
     swapped = [
         each for each in options.read if each.observation.engine == "vllm" and each.observation.cpu_blocks
     ]  # of V0

@@ -25,10 +25,10 @@ def tokens(count: float) -> str:
 def sizes(ground: Ground) -> list[tuple[str, float, str]]:
     """Tiers below HBM with the tokens they hold and who says so, from the nearest on."""
     options = ground.options
-    found = [(name, ground.held(amount), "given") for name, amount in options.sizes]
+    found = [(name, ground.kept(amount), "given") for name, amount in options.sizes]
     if ground.host_pool and not any(name.startswith("dram") for name, _, _ in found):
         ranks = ground.tp if PER_RANK.get(ground.engine) else 1
-        found.insert(0, ("dram", ground.host_pool * ranks / ground.bytes_per_token, "given"))
+        found.insert(0, ("dram", ground.host_pool * ranks / ground.stored_per_token, "given"))
     if not found:
         read = [(each.kind, host_tokens(each.observation)) for each in options.read]
         found += [("dram", float(held), kind) for kind, held in read if held]

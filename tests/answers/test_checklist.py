@@ -310,6 +310,12 @@ def test_a_ratio_of_the_pool_is_of_each_rank():
     assert found["used, all ranks"] == 8 * 2**33
 
 
+def test_latent_caches_fill_a_pool_on_every_rank():
+    """HiCache keeps a pool a rank, and each rank the whole latent: twice the pool is twice its tokens, not 16 times."""
+    result = asked("deepseek-r1", tp=8, engine="sglang", kv_dtype="bf16", host_ratio=2.0, pool=Kv(tokens=100_000))
+    assert {each.name: each.value for each in result.boxes[0].figures}["dram holds"] == pytest.approx(200_000)
+
+
 def test_replicas_on_one_node_share_its_memory():
     """Two replicas of TP 4 on 8 GPUs take twice 30 GB; of eight only two are on the node."""
     for replicas in (2, 8):

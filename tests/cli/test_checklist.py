@@ -2,10 +2,12 @@
 
 import http.server
 import json
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +213,25 @@ def test_a_live_engine_is_watched(run):
     assert one["elapsed_s"] == pytest.approx(1, abs=0.9)
     assert one["pool_usage"] == 0.95
     assert {each["code"] for each in found["boxes"][0]["reasons"]} == {"full-without-ceiling"}
+
+
+def test_ctrl_c_ends_a_watch_with_its_report(run):
+    registry = CollectorRegistry()
+    Counter("vllm:prefix_cache_queries", "tokens", registry=registry).inc(100)
+    server, thread = start_http_server(0, "127.0.0.1", registry)
+    interrupt = partial(signal.pthread_kill, threading.main_thread().ident, signal.SIGINT)
+    timer = threading.Timer(0.7, interrupt)
+    timer.start()
+    try:
+        address = f"http://127.0.0.1:{server.server_port}/metrics"
+        ran = run(*ASK, "--metrics", address, "--watch", "1h", "--every", "0.2s")
+    finally:
+        timer.cancel()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert (ran.code, ran.err) == (0, "")
+    assert "### The five boxes" in ran.out
 
 
 def test_the_host_is_read_where_it_is_asked(run):
