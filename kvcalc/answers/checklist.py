@@ -115,6 +115,6 @@ def _warnings(ground: Ground) -> Iterator[str]:
     if ground.options.tokens is None and ground.tokens.origin.startswith("nobody"):
         yield f"the prefix length is not stated: {units.count(ground.tokens.value)} tokens are supposed; give --seq"
     if ground.tp > 1 and checklist_fetch.seen(ground) is not None:
-        yield "the metrics' rate into HBM is bytes over seconds, ranks added up: ranks that load side by side are faster"
+        yield "the metrics' rate into HBM is bytes over seconds, ranks added up: ranks side by side are faster"
     others = {each.tier for each in ground.margin.paths} - {checklist_fetch.path(ground).tier}
     yield from (each for each in ground.margin.warnings if each.partition(":")[0] not in others)

@@ -18,12 +18,6 @@ said = partial(Reason, 3)
 
 
 def needed(ground: Ground) -> Known | None:
-    """Bytes that all replicas on the node take, as far as they are stated."""
-    one = _one(ground)
-    return None if one is None else Known(one.value * ground.together, one.origin)
-
-
-def _one(ground: Ground) -> Known | None:
     """Bytes of all ranks together, as they are taken: of the option, the planned tier, the working set, or the knee."""
     options = ground.options
     if found := pool(ground):
@@ -69,6 +63,13 @@ def reasons(ground: Ground) -> Iterator[Reason]:
         yield said("unknown", "no-size", "no size is planned: say what the tier takes with --host-pool or --tier-size")
     elif have is not None and want.value > have.value:
         yield said("blocks", "host-memory-short", f"{_wants(want)} and the host has {units.both(have.value)} to spare")
+    elif have is not None and want.value * ground.together > have.value:
+        every = units.both(want.value * ground.together)
+        yield said(
+            "unknown", "replicas-share-the-host",
+            f"{_wants(want)} for each replica; {ground.together} on one host would take {every} and it has "
+            f"{units.both(have.value)} to spare",
+        )  # fmt: skip
     elif have is not None:
         yield said(
             "supports", "host-memory-spare", f"{_wants(want)} and the host has {units.both(have.value)} to spare"
@@ -89,7 +90,7 @@ def _wants(want: Known) -> str:
 def _asked(ground: Ground, found: HostPool | None) -> Reason:
     assert found is not None
     number = ground.together
-    times = f", and {number} replicas on the node take {units.both(number * found.used_bytes)}" if number > 1 else ""
+    times = f", and {number} replicas on one node take {units.both(number * found.used_bytes)}" if number > 1 else ""
     whose = f"each of {found.ranks} ranks" if found.ranks > 1 else "all ranks together"
     used = ", pinned buffers rounded up to a power of two" if found.rounded else ", not rounded"
     return said(
