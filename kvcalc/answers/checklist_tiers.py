@@ -75,7 +75,7 @@ def _inclusive(ground: Ground) -> Iterator[Reason]:
         return
     if ground.engine in EXCLUSIVE:
         return
-    above, name_above = ground.pool.value, "HBM"
+    above, name_above = ground.pool.value, "HBM, as predicted" if ground.pool.origin == "predicted" else "HBM"
     for name, held, _ in sizes(ground):
         if held <= above:
             yield said(
