@@ -133,7 +133,7 @@ def _gpu(ground: Ground) -> Iterator[Reason]:
     utilization, fits = ground.options.memory_utilization, ground.capacity
     if utilization is None or fits is None:
         return
-    left = fits.hbm.device_bytes - fits.hbm.requested_bytes - fits.hbm.reserved_bytes
+    left = (1 - utilization) * fits.hbm.device_bytes - fits.hbm.reserved_bytes
     text = (
         f"a memory fraction of {utilization:g} leaves {units.both(max(left, 0.0))} on each GPU for graphs, activations "
         "and the staging buffers of host transfers, small pages needing more"
