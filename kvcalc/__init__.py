@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from kvcalc.answers.capacity import capacity
     from kvcalc.answers.capacity_options import CapacityOptions
     from kvcalc.answers.capacity_result import Capacity
+    from kvcalc.answers.checklist import checklist
+    from kvcalc.answers.checklist_options import ChecklistOptions
+    from kvcalc.answers.checklist_result import Checklist
     from kvcalc.answers.cost import cost
     from kvcalc.answers.cost_result import Cost
     from kvcalc.answers.crossover import crossover
@@ -34,6 +37,8 @@ __all__ = [
     "Axes",
     "Capacity",
     "CapacityOptions",
+    "Checklist",
+    "ChecklistOptions",
     "Cost",
     "Crossover",
     "Machine",
@@ -46,6 +51,7 @@ __all__ = [
     "Sweep",
     "UserError",
     "capacity",
+    "checklist",
     "cost",
     "crossover",
     "load_hardware",
@@ -58,6 +64,8 @@ _PLACES = {
     "Axes": ("kvcalc.answers.axes", "Axes"),
     "Capacity": ("kvcalc.answers.capacity_result", "Capacity"),
     "CapacityOptions": ("kvcalc.answers.capacity_options", "CapacityOptions"),
+    "Checklist": ("kvcalc.answers.checklist_result", "Checklist"),
+    "ChecklistOptions": ("kvcalc.answers.checklist_options", "ChecklistOptions"),
     "Cost": ("kvcalc.answers.cost_result", "Cost"),
     "Crossover": ("kvcalc.answers.crossover_result", "Crossover"),
     "Machine": ("kvcalc.profiles.catalog", "Machine"),
@@ -70,6 +78,7 @@ _PLACES = {
     "Sweep": ("kvcalc.answers.sweep_result", "Sweep"),
     "UserError": ("kvcalc.errors", "UserError"),
     "capacity": ("kvcalc.answers.capacity", "capacity"),
+    "checklist": ("kvcalc.answers.checklist", "checklist"),
     "cost": ("kvcalc.answers.cost", "cost"),
     "crossover": ("kvcalc.answers.crossover", "crossover"),
     "load_hardware": ("kvcalc.profiles.catalog", "machine"),

@@ -12,13 +12,15 @@ import kvcalc
 from kvcalc import Options
 from kvcalc.answers import flips, log_reasons
 from kvcalc.answers.capacity_log import compare
+from kvcalc.answers.checklist import checklist
+from kvcalc.answers.checklist_options import ChecklistOptions, Read
 from kvcalc.answers.curve import curve
 from kvcalc.answers.placement import Placing
 from kvcalc.answers.playing import Playing
 from kvcalc.answers.route import route
 from kvcalc.answers.simulate import simulate
 from kvcalc.cli.main import main
-from kvcalc.observe import logs
+from kvcalc.observe import logs, metrics, scrape
 from kvcalc.profiles.huggingface import families
 from kvcalc.render import json as renderer
 
@@ -27,6 +29,8 @@ USES = tuple({"use": use} for use in ("preempt", "active", "shared"))
 PRICE = kvcalc.Price(1.0, "USD", date(2026, 11, 29))
 PRICES = kvcalc.Prices(PRICE, {"dram": PRICE}, {"nvme": kvcalc.Rating(1.0, 1e8)})
 DOCS = Path(__file__).parents[1] / "docs"
+ANSWERS = Path(kvcalc.__file__).parent / "answers"
+METRICS = Path(__file__).parent / "data" / "metrics"
 PAGES = sorted(DOCS.glob("*.md"))
 
 
@@ -167,3 +171,20 @@ def test_capacity_page_holds_the_tables_of_its_script(script):
     report = script("capacity_report")
     text = report.PAGE.read_text(encoding="utf-8")
     assert report.page(text) == text
+
+
+def test_output_page_names_every_key_of_a_checklist():
+    text = (DOCS / "output.md").read_text(encoding="utf-8")
+    dump = metrics.observe(scrape.take(str(METRICS / "vllm_v1_tiered_qwen3-32b_t1.prom")))
+    options = ChecklistOptions(tp=1, read=(Read("dump", "metrics", dump),))
+    found = keys(json.loads(renderer.render([checklist("qwen3-32b", "h100-pcie5", options)])))
+    assert {"boxes", "effect", "lookups", "thread_seconds", "evicted_per_hour"} <= found
+    assert {key for key in found if f"`{key}`" not in text} == set()
+
+
+def test_checklist_page_names_every_code():
+    text = (DOCS / "checklist.md").read_text(encoding="utf-8")
+    sources = [path.read_text(encoding="utf-8") for path in ANSWERS.glob("checklist_*.py")]
+    codes = {code for source in sources for code in re.findall(r"""said\(\s*[^,]*,\s*"([a-z0-9-]+)",""", source)}
+    assert len(codes) > 40
+    assert {code for code in codes if f"`{code}`" not in text} == set()

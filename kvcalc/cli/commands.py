@@ -14,6 +14,7 @@ MODULES = {
     "sweep": ("sweep", "Verdicts over a grid of options."),
     "capacity": ("capacity", "What fits in HBM, host memory, disk and store."),
     "cost": ("cost", "What a tier costs and saves."),
+    "checklist": ("checklist", "Should you build KV offload at all?"),
     "curve": ("curve", "Hit rate of a request trace by cache capacity."),
     "simulate": ("simulate", "A request trace against a node's tiers, with time."),
     "route": ("route", "Several replicas: routing by prefix against a shared store."),

@@ -1,0 +1,120 @@
+"""Should you build KV offload at all? The chapter's five boxes, and one verdict with its reasons in order of weight."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from kvcalc import units
+from kvcalc.answers import (
+    checklist_capacity,
+    checklist_cheaper,
+    checklist_fetch,
+    checklist_host,
+    checklist_interconnect,
+    checklist_seen,
+)
+from kvcalc.answers.checklist_ground import Ground, settle
+from kvcalc.answers.checklist_options import ChecklistOptions
+from kvcalc.answers.checklist_result import (
+    DECISIONS,
+    SCHEMA_VERSION,
+    WEIGHT,
+    Answer,
+    Box,
+    Checklist,
+    Decision,
+    Effect,
+    Figure,
+    Reason,
+)
+from kvcalc.profiles.catalog import Machine
+from kvcalc.profiles.model import Model
+
+
+class Question(Protocol):
+    """One box, a module of its own."""
+
+    QUESTION: str
+
+    def reasons(self, ground: Ground) -> Iterator[Reason]:
+        """What speaks for and against it."""
+
+    def figures(self, ground: Ground) -> Iterator[Figure]:
+        """The numbers that it rests on."""
+
+    def run(self, ground: Ground) -> Iterator[str]:
+        """What to run to know."""
+
+
+BOXES: tuple[Question, ...] = (
+    checklist_capacity,
+    checklist_fetch,
+    checklist_host,
+    checklist_interconnect,
+    checklist_cheaper,
+)
+ANSWERS: dict[Effect, Answer] = {"blocks": "no", "cheaper": "no", "unknown": "unknown", "supports": "yes"}
+
+
+def checklist(model: Model | str | None, hardware: Machine | str, options: ChecklistOptions | None = None) -> Checklist:
+    """Answer the five boxes by what is known: options first, then metrics and logs, then the profiles.
+
+    Without a model the one that the metrics or the log name is looked up. Raises UserError for unknown names, and for
+    options that do not go together.
+    """
+    ground = settle(model, hardware, options or ChecklistOptions())
+    boxes = tuple(_box(ground, number, box) for number, box in enumerate(BOXES, 1))
+    weighed = sorted((reason for box in boxes for reason in box.reasons), key=lambda each: WEIGHT.index(each.effect))
+    return Checklist(
+        schema_version=SCHEMA_VERSION,
+        model=ground.model.name,
+        model_title=ground.model.title,
+        hardware=ground.machine.name,
+        hardware_title=ground.machine.node.title,
+        engine=ground.engine,
+        tp=ground.tp,
+        kv_dtype=ground.kv.name,
+        kv_stored=ground.kv.stored,
+        weights=ground.margin.weights,
+        tokens=int(ground.tokens.value),
+        tier=checklist_fetch.path(ground).tier,
+        min_margin=ground.options.min_margin,
+        verdict=_verdict(weighed),
+        reasons=tuple(weighed),
+        boxes=boxes,
+        seen=checklist_seen.seen(ground.options.read),
+        warnings=tuple(_warnings(ground)),
+        assumptions=ground.margin.assumptions,
+    )
+
+
+def _box(ground: Ground, number: int, box: Question) -> Box:
+    reasons = tuple(box.reasons(ground))
+    weighed = tuple(sorted(reasons, key=lambda each: WEIGHT.index(each.effect)))
+    return Box(
+        number=number,
+        question=box.QUESTION.format(least=units.times(ground.options.min_margin)),
+        answer=next((ANSWERS[each.effect] for each in weighed if each.effect in ANSWERS), "unknown"),
+        reasons=weighed,
+        figures=tuple(box.figures(ground)),
+        run=tuple(box.run(ground)),
+    )
+
+
+def _verdict(weighed: list[Reason]) -> Decision:
+    """By the heaviest reason."""
+    return next((DECISIONS[each.effect] for each in weighed if each.effect in DECISIONS), "worth measuring")
+
+
+def _warnings(ground: Ground) -> Iterator[str]:
+    """What the answer rests on that may not hold."""
+    if ground.refusal:
+        yield f"the pool of HBM can't be predicted: {ground.refusal}"
+    if ground.pool and ground.pool.origin == "predicted":
+        held = units.count(ground.pool.value)
+        yield f"HBM's pool of {held} tokens is predicted; give the engine's own with --pool or --log"
+    if ground.options.tokens is None and ground.tokens.origin.startswith("nobody"):
+        yield f"the prefix length is not stated: {units.count(ground.tokens.value)} tokens are supposed; give --seq"
+    if ground.tp > 1 and checklist_fetch.seen(ground) is not None:
+        yield "the metrics' rate into HBM is bytes over seconds, ranks added up: ranks side by side are faster"
+    others = {each.tier for each in ground.margin.paths} - {checklist_fetch.path(ground).tier}
+    yield from (each for each in ground.margin.warnings if each.partition(":")[0] not in others)
