@@ -47,7 +47,7 @@ def _span(option: str, text: str, reads: Callable[[str], Number]) -> Iterator[Nu
             raise UserError(f"{option}: {shown(text)} has steps but no end; write a range like '1k..1M:25'")
         yield read(option, text, reads)
         return
-    if rest.startswith(".") and not rest[1:2].isdecimal():
+    if rest.startswith("."):
         raise UserError(f"{option}: {shown(text)} has too many points; write a range like '1k..1M'")
     last, colon, steps = rest.partition(":")
     if not first.strip() or not last.strip():

@@ -129,12 +129,12 @@ def finish(figure: "Figure", title: str, sources: str, handles: Sequence[Any], c
     return figure
 
 
-def write(draw: Callable[[], "Figure"], path: Path) -> None:
-    """Draw in the house's style; the file whole or not at all, the same bytes for the same figure."""
+def drawn(draw: Callable[[], "Figure"], path: Path) -> bytes:
+    """The file that `path` names a format of, in the house's style; the same bytes for the same figure."""
     from matplotlib import rc_context
 
     stream, suffix = io.BytesIO(), path.suffix.lower()
     dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}[suffix]
     with rc_context(STYLE):
         draw().savefig(stream, format=suffix[1:], dpi=DOTS_PER_INCH, metadata=dated)
-    files.write(path, stream.getvalue())
+    return stream.getvalue()

@@ -12,10 +12,14 @@ PER_DECADE = 20  # lengths at which lines are drawn
 
 
 def lengths(shortest: int, longest: int) -> list[int]:
-    """Even logarithmic steps from the shortest to the longest length, over a decade at least."""
+    """Even logarithmic steps from the shortest to the longest length, over a decade at least; a decade around one."""
     from math import ceil, log10
 
-    longest = max(longest, 10 * shortest)
+    if longest < 10 * shortest:
+        middle = (shortest * longest) ** 0.5
+        shortest = max(1, min(shortest, round(middle / 10**0.5)))
+        longest = min(units.LONGEST_PROMPT, max(longest, 10 * shortest))
+        shortest = min(shortest, longest // 10)
     steps = ceil(PER_DECADE * log10(longest / shortest))
     ratio = longest / shortest
     return sorted({round(shortest * ratio ** (step / steps)) for step in range(steps + 1)})

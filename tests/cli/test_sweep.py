@@ -80,6 +80,8 @@ def test_all_nodes(run):
     (("--bandwidth", "tape=1GB/s,2GB/s"), "no tier 'tape'"),
     (("--bandwidth", "dram=1GB/s,2GB/s", "--bandwidth", "nvme=1GB/s,2GB/s"), "sweep one tier"),
     (("--bandwidth", "1GB/s", "--bandwidth", "2GB/s"), "is given twice"),
+    (("--bandwidth", "=5GB/s"), "'=5GB/s' has no tier before '='; write one like 'dram=5GB/s' or 'all=5GB/s'"),
+    (("--bandwidth", "dram="), "'dram=' has no rate after '='"),
     (("--prefill", "quick"), "--prefill: 'quick' is not a rate in tokens a second"),
     (("--kv-dtype", "fp8,fp9"), "no KV format 'fp9'"),
     (("--model", "llama3-7b"), "no model 'llama3-7b'; did you mean 'llama3-70b'?"),
@@ -102,6 +104,33 @@ def test_a_plot_that_cannot_be_written_is_refused_before_any_work(refused, tmp_p
     monkeypatch.setattr(question, "sweep", None)  # would raise TypeError
     monkeypatch.setattr("kvcalc.answers.crossover.crossover", None)
     assert said in refused(command, "--model", "llama3-70b", "--plot", tmp_path / name)
+
+
+@pytest.mark.parametrize("command", ["sweep", "crossover"])
+def test_outputs_are_checked_together_and_nothing_is_left_of_a_refused_run(refused, tmp_path, monkeypatch, command):
+    asked = (command, "--model", "llama3-70b", "--plot", tmp_path / "plot.png")
+    monkeypatch.setattr(question, "sweep", None)  # would raise TypeError
+    monkeypatch.setattr("kvcalc.answers.crossover.crossover", None)
+    assert "cannot be written" in refused(*asked, "--output", tmp_path / "missing" / "page.md")
+    assert "--output and --plot both name" in refused(*asked, "--output", tmp_path / "plot.png")
+    assert list(tmp_path.glob("*.*")) == []
+
+
+def test_files_that_were_written_are_named_on_stderr(run, tmp_path):
+    page, plot = tmp_path / "page.md", tmp_path / "plot.svg"
+    ran = run(*CHAPTER, "--seq", "1k,20k", "--tier", "dram", "--output", page, "--plot", plot)
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == f"kvcalc: wrote {plot}\nkvcalc: wrote {page}\n"
+    assert page.read_text().startswith("## llama3-70b")
+
+
+def test_one_tier_swept_beside_a_rate_for_all_keeps_the_nodes_tiers(run):
+    asked = ("--links", "1", "--bandwidth", "dram=1GB/s..4GB/s", "--bandwidth", "all=5GB/s", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(run(*CHAPTER, *asked).out)))
+    assert {float(row["link_bytes_per_s"]) for row in rows if row["tier"] == "dram-pcie5"} == {1e9, 2e9, 4e9}
+    others = [row for row in rows if row["tier"] != "dram-pcie5"]
+    assert {row["tier"] for row in others} == {"nvme-gen4", "infiniband-400g", "ethernet-25g", "remote-store"}
+    assert {float(row["link_bytes_per_s"]) for row in others} == {5e9}
 
 
 def test_matplotlib_that_is_missing_is_named_with_its_extra(refused, tmp_path, monkeypatch):

@@ -54,7 +54,7 @@ def tiles(path):
 def test_picture_is_the_one_that_was_looked_at(name, tmp_path):
     """After a change that is meant: look at the new picture, then save its tiles in tests/data/plots."""
     path = tmp_path / f"{name}.png"
-    figures.write(FIGURES[name], path)
+    path.write_bytes(figures.drawn(FIGURES[name], path))
     stored = np.loadtxt(STORED / f"{name}.csv", delimiter=",")
     found = tiles(path)
     assert found.shape == stored.shape
@@ -63,10 +63,19 @@ def test_picture_is_the_one_that_was_looked_at(name, tmp_path):
 
 def test_the_same_figure_is_the_same_file(tmp_path):
     for suffix in figures.FORMATS:
-        first, second = tmp_path / f"first{suffix}", tmp_path / f"second{suffix}"
-        for path in (first, second):
-            figures.write(FIGURES["sweep-lines"], path)
-        assert first.read_bytes() == second.read_bytes()
+        first, second = (figures.drawn(FIGURES["sweep-lines"], tmp_path / f"figure{suffix}") for _ in range(2))
+        assert first == second
+
+
+@pytest.mark.parametrize(("shortest", "longest", "ends"), [
+    (20_000, 20_000, (6_325, 63_250)), (1, 1, (1, 10)), (100_000_000, 100_000_000, (10_000_000, 100_000_000)),
+    (50_000_000, 90_000_000, (10_000_000, 100_000_000)), (1000, 1_000_000, (1000, 1_000_000)),
+])  # fmt: skip
+def test_drawn_lengths_span_a_decade_and_no_longer_prompt_than_there_is(shortest, longest, ends):
+    found = lines.lengths(shortest, longest)
+    assert found[-1] >= 10 * found[0]
+    assert (found[0], found[-1]) == pytest.approx(ends, rel=0.7)
+    assert found[-1] <= 100_000_000
 
 
 def test_lines_differ_by_more_than_their_colour():
