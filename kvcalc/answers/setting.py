@@ -7,6 +7,7 @@ from kvcalc.answers.recompute import Job, Ways, ways
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
 from kvcalc.physics import formats, kv
+from kvcalc.physics.prefill import Prefill
 from kvcalc.physics.recompute import Way
 from kvcalc.physics.transfer import Loads, Pages
 from kvcalc.profiles import catalog
@@ -43,11 +44,15 @@ class Setting:
 
     @property
     def bounds(self) -> tuple[Way, ...]:
-        """The ways that bound the recompute time: the chosen one, and the measured ones where no engine is named."""
-        chosen = self.ways.chosen
-        if chosen.basis == "textbook" or (chosen.basis == "measured" and self.engine.prefill == "any"):
-            return (chosen, *(other for other in self.ways.others if other.basis == "measured"))
-        return (chosen,)
+        """The ways that bound the recompute time: the chosen one, and those that know better or as well.
+
+        A textbook's rate is bounded by what was measured, else by the model; a measured curve by the others where no
+        engine is named.
+        """
+        chosen, measured = self.ways.chosen, tuple(each for each in self.ways.others if each.basis == "measured")
+        if chosen.basis == "textbook":
+            return (chosen, *(measured or (each for each in self.ways.others if isinstance(each, Prefill))))
+        return (chosen, *measured) if chosen.basis == "measured" and self.engine.prefill == "any" else (chosen,)
 
     def recompute_range(self, tokens: int) -> tuple[float, float]:
         """The least and the greatest recompute time, each way by its own band."""

@@ -23,7 +23,7 @@ def show(
     output: Path | None,
     plots: Mapping[Path, bytes] = Nothing,
 ) -> None:
-    """Text on a terminal, markdown where it is pasted from: in a pipe and in a file. Files come last, all is made then."""
+    """Text on a terminal, markdown where it is pasted from: in a pipe and in a file. Files come last."""
     terminal = output is None and sys.stdout.isatty()
     rendered = _render(results, page, form or ("text" if terminal else "markdown"), terminal)
     outputs: dict[Path, str | bytes] = {**plots}
