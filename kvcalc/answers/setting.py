@@ -14,6 +14,7 @@ from kvcalc.profiles import catalog
 from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.hardware import Engine, Tier
 from kvcalc.profiles.model import Model
+from kvcalc.profiles.sources import Source
 
 
 @frozen
@@ -53,6 +54,11 @@ class Setting:
         if chosen.basis == "textbook":
             return (chosen, *(measured or (each for each in self.ways.others if isinstance(each, Prefill))))
         return (chosen, *measured) if chosen.basis == "measured" and self.engine.prefill == "any" else (chosen,)
+
+    @property
+    def recompute_sources(self) -> tuple[Source, ...]:
+        """Of the recompute time and of its range."""
+        return tuple(dict.fromkeys(source for way in self.bounds for source in way.sources))
 
     def recompute_range(self, tokens: int) -> tuple[float, float]:
         """The least and the greatest recompute time, each way by its own band."""

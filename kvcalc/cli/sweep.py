@@ -10,7 +10,8 @@ from kvcalc.answers.axes import Axes
 from kvcalc.answers.options import Options, WayName
 from kvcalc.cli import asked, outputs, spans
 from kvcalc.cli.asked import DEFAULT_NODE
-from kvcalc.cli.options import FormatOption, OutputOption, by_tier, latency, read
+from kvcalc.cli.options import FormatOption, OutputOption, by_tier, latency
+from kvcalc.cli.progress import Progress
 from kvcalc.errors import UserError, shown
 from kvcalc.profiles import places
 from kvcalc.profiles.hardware import Node
@@ -58,7 +59,10 @@ def sweep(
     concurrency: Annotated[
         List, typer.Option(help="Restores that begin together on the node: 1,2,4,8", show_default="1")
     ] = None,
-    new: asked.NewOption = "0",
+    new: Annotated[
+        List,
+        typer.Option(help="Tokens that follow the prefix and are computed anyway: 0,1k,2k", show_default="0"),
+    ] = None,
     min_margin: asked.MinMarginOption = 3.0,
     plot: asked.PlotOption = None,
     form: FormatOption = None,
@@ -83,6 +87,7 @@ def sweep(
         page=_counts("--block", page),
         links=_links(links),
         concurrency=spans.numbers("--concurrency", concurrency or ["1"], spans.count),
+        new=spans.numbers("--new", new or ["0"], partial(units.tokens, least=0)),
         bandwidth=rates,
         bandwidth_tier=swept,
     )
@@ -93,10 +98,13 @@ def sweep(
         bandwidth=fixed,
         latency=by_tier(latency_ or [], "--latency", "100us", latency),
         layout=layout,
-        new=read("--new", new, partial(units.tokens, least=0)),
         min_margin=min_margin,
     )
-    result = question.sweep(axes, options)
+    progress = Progress("combinations")
+    try:
+        result = question.sweep(axes, options, progress)
+    finally:
+        progress.wipe()
     drawn = {plot: figures.drawn(partial(plots.draw, result), plot)} if plot else {}
     for each in result.left_out:
         typer.echo(f"kvcalc: left out {each.combination}: {each.why}", err=True)

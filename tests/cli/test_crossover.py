@@ -74,3 +74,19 @@ def test_plots_are_written(run, tmp_path):
 ])  # fmt: skip
 def test_wrong_input_is_refused_in_one_line(refused, options, said):
     assert said in refused(*CHAPTER, *options)
+
+
+def test_rows_of_different_bases_are_noted(run):
+    assert "Rows differ in basis (measured, textbook), so they are not alike; --prefill model" in run(*CHAPTER).out
+
+
+def test_at_80_columns_no_number_and_no_name_is_broken(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for options in ((), ("--against", "h200-pcie5"), ("--seq", "1M,100M")):
+        out = run(*CHAPTER, *options, "--format", "text").out
+        assert max(map(len, out.splitlines())) <= 80
+        for name in ("dram-pcie5", "infiniband-400g", "remote-store"):
+            assert name in out
+        assert "1,000,000" in out
+        words = set(out.split())
+        assert not words & {"dram-pc", "ie5", "infiniband-4", "1,000,0", "00", "GB/"}

@@ -137,3 +137,44 @@ def test_matplotlib_that_is_missing_is_named_with_its_extra(refused, tmp_path, m
     monkeypatch.setattr("kvcalc.plots.figure.find_spec", lambda _: None)
     said = refused(*CHAPTER, "--plot", tmp_path / "plot.png")
     assert said == "--plot needs matplotlib; install it with pip install 'kvcalc[plot]'"
+
+
+def test_one_link_that_is_all_links_is_one_point(run):
+    """TP 1 has one link; TP 2, 4 and 8 have one and all."""
+    points = run(*CHAPTER, "--tp", "1,2,4,8", "--tier", "dram").out.split("### Points")[1].split("###")[0]
+    assert points.count("| dram-pcie5 |") == 7
+
+
+def test_values_that_are_not_shown_are_said(run):
+    out = run(*CHAPTER, "--seq", "1k..1M:500", "--bandwidth", "dram=1GB/s..64GB/s:100", "--links", "1").out
+    assert "24 of 500 values of tokens are shown; --format csv has all." in out
+    assert "24 of 100 values of bandwidth of a link are shown; --format csv has all." in out
+
+
+def test_tiers_of_a_medium_share_a_matrix_over_nodes(run):
+    """The two nodes call their DRAM and their flash differently; only h100-pcie5 has a remote store."""
+    out = run("sweep", "--model", "llama3-70b", "--hardware", "h100-pcie5,gb200-nvlink-c2c", "--links", "1").out
+    (head,) = [line for line in out.splitlines() if line.startswith("| Node") and "Tier" not in line]
+    assert [cell.strip() for cell in head.strip("|").split("|")][1:3] == ["dram, 1 link", "nvme, 1 link"]
+    assert "dram: dram-pcie5, dram-c2c-gb200" in out
+    rows = [line for line in out.splitlines() if line.startswith("| gb200-nvlink-c2c |") and "GB/s" not in line]
+    assert len(rows) == 1
+
+
+def test_matrices_have_no_empty_rows_or_columns(run):
+    out = run(*CHAPTER, "--hardware", "all", "--seq", "1k..4k", "--tier", "nvme").out
+    for block in out.split("###")[1:]:
+        if "across" in block.split("\n")[0]:
+            lines = [line.strip("|").split("|") for line in block.splitlines() if line.startswith("|")]
+            assert all(any(cell.strip() for cell in row[1:]) for row in lines)
+            assert all(any(row[place].strip() for row in lines[2:]) for place in range(len(lines[0])))
+
+
+def test_new_tokens_may_be_a_range(run):
+    ran = run(*CHAPTER, "--new", "1k..4k", "--tier", "dram", "--links", "1", "--format", "csv")
+    assert [row["new_tokens"] for row in csv.DictReader(io.StringIO(ran.out))] == ["1000", "2000", "4000"]
+
+
+def test_bases_that_differ_are_warned_of_on_the_page(run):
+    assert "### Warnings" in run(*CHAPTER, "--tp", "4,8").out
+    assert "### Warnings" not in run(*CHAPTER, "--tp", "4,8", "--prefill", "model").out
