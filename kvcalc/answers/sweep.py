@@ -143,11 +143,14 @@ def _name(axes: Axes, asked: Combination) -> str:
 
 def _bases(axes: Axes, settings: list[tuple[str, Setting]]) -> Iterator[str]:
     """A warning where recompute times that stand side by side are known in different ways."""
-    found: dict[str, list[str]] = {}
-    for name, setting in settings:
-        found.setdefault(setting.ways.chosen.basis, []).append(name)
+    found: dict[str, dict[str, None]] = {}
+    for _, setting in settings:
+        named = {"model": setting.model.name, "hardware": setting.machine.name, "tp": f"TP {setting.tp}"}
+        named["kv_dtype"] = setting.options.kv_dtype
+        name = " ".join(word for axis, word in named.items() if axis in axes.swept)
+        found.setdefault(setting.ways.chosen.basis, {})[name] = None
     if len(found) > 1 and "prefill" not in axes.swept:
-        said = "; ".join(f"{basis} at {_few(names)}" for basis, names in found.items())
+        said = "; ".join(f"{basis} at {_few(list(names))}" for basis, names in found.items())
         way_out = "--prefill model puts all on one"
         yield f"recompute times rest on different bases, so margins are not alike: {said}; {way_out}"
 

@@ -33,13 +33,9 @@ def page(result: Sweep) -> Page:
 
 
 def _title(result: Sweep) -> str:
-    fixed = [
-        matrix.text(name, getattr(result.axes, name)[0])
-        for name in ("model", "hardware", "tokens")
-        if name not in result.axes.swept
-    ]
-    if "tokens" not in result.axes.swept:
-        fixed[-1] += " tokens"
+    first = result.points.series[0]
+    named = {"model": first.model_title, "hardware": first.hardware, "tokens": f"{units.count(first.tokens[0])} tokens"}
+    fixed = [text for name, text in named.items() if name not in result.axes.swept]
     by = " x ".join(TITLES[name] for name in matrix.upright(result.axes))
     return f"{', '.join(fixed)}: fetch or recompute{f' over {by}' if by else ''}?" if fixed else f"Verdicts over {by}"
 

@@ -121,7 +121,7 @@ def test_files_that_were_written_are_named_on_stderr(run, tmp_path):
     ran = run(*CHAPTER, "--seq", "1k,20k", "--tier", "dram", "--output", page, "--plot", plot)
     assert (ran.code, ran.out) == (0, "")
     assert ran.err == f"kvcalc: wrote {plot}\nkvcalc: wrote {page}\n"
-    assert page.read_text().startswith("## llama3-70b")
+    assert page.read_text().startswith("## Llama 3 70B")
 
 
 def test_one_tier_swept_beside_a_rate_for_all_keeps_the_nodes_tiers(run):
