@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PAPER = {"facecolor": "white", "alpha": 0.8, "pad": 0.8, "linewidth": 0}  # below a label
-
 
 def verdicts(results: Sequence[Crossover]) -> "Figure":
     """One answer, or two side by side. A path crosses the line of margin 1 where fetching and recomputing meet."""
@@ -73,4 +71,4 @@ def _boundaries(axes: "Axes", result: Crossover) -> None:
         rates, middle = _even(result, margin=margin), len(at) // 2
         axes.plot(at, rates, color="black", linewidth=1.6, linestyle=dashes)
         place, text = (at[middle], rates[middle]), f"margin {units.times(margin)}"
-        axes.annotate(text, place, fontsize=7.5, ha="center", va="center", bbox=PAPER)
+        axes.annotate(text, place, fontsize=7.5, ha="center", va="center", bbox=figures.PAPER)

@@ -67,7 +67,15 @@ def _crossings(axes: "Axes", meetings: list[tuple[float, float]], ends: tuple[fl
         left = share > MARGIN if share < MARGIN or share > 1 - MARGIN else number % 2 == 0
         x, y, side, (tokens, seconds) = (-4, 7, "right", group[0]) if left else (4, -12, "left", group[-1])
         text = first if len(group) == 1 else f"{first if first == last else f'{first}-{last}'}, {len(group)} paths"
-        axes.annotate(text, (tokens, seconds), xytext=(x, y), textcoords="offset points", fontsize=7.5, ha=side)
+        axes.annotate(
+            text,
+            (tokens, seconds),
+            xytext=(x, y),
+            textcoords="offset points",
+            fontsize=7.5,
+            ha=side,
+            bbox=figures.PAPER,
+        )
 
 
 def _groups(meetings: list[tuple[float, float]], span: float) -> Iterator[list[tuple[float, float]]]:

@@ -26,6 +26,7 @@ LINE, ROW = 0.115, 0.165  # inches of a line of sources and of a row of the lege
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#6b6b6b")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+PAPER = {"facecolor": "white", "alpha": 0.8, "pad": 0.8, "linewidth": 0}  # below a label
 VERDICTS = {"recompute": ("#e8c4ad", "xxx"), "marginal": ("#f7ecb5", "///"), "restore": ("#c4dff0", "")}
 STYLE: dict[Any, Any] = {
     "font.size": 8.5,

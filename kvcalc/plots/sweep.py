@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NUMBERS = ("tokens", "bandwidth", "prefill", "concurrency", "tp", "links", "page", "new")
 MOST_LINES, MOST_ROWS = 10, 24
-LABEL: dict[str, Any] = {"xytext": (2, 3), "textcoords": "offset points", "fontsize": 7.5}
+LABEL: dict[str, Any] = {"xytext": (2, 3), "textcoords": "offset points", "fontsize": 7.5, "bbox": figures.PAPER}
 
 
 def draw(result: Sweep) -> "Figure":
