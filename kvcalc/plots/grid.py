@@ -58,14 +58,17 @@ def title(result: Sweep) -> str:
     first, axes = result.points.series[0], result.axes
     named = {"model": first.model_title, "hardware": first.hardware, "kv_dtype": f"{first.kv_dtype} KV"}
     fixed = [text for name, text in named.items() if name not in axes.swept]
-    by = " and ".join(TITLES[name] for name in matrix.upright(axes))
+    *most, last = [TITLES[name] for name in matrix.upright(axes)] or [""]
+    by = f"{', '.join(most)} and {last}" if most else last
     return f"{', '.join(fixed)}{': verdicts' if fixed else 'Verdicts'}{f' by {by}' if by else ''}"
 
 
 def sources(result: Sweep, index: Index, left: int) -> str:
     """What is not drawn, what stands in whose place, and where the recompute times and bandwidths come from."""
     ways = dict.fromkeys(each.recompute_way for each in result.points.series)
-    cited = dict.fromkeys(source.title for each in result.points.series for source in each.sources)
+    cited = dict.fromkeys(
+        source.title for each in result.points.series for source in each.sources if source.basis != "given"
+    )
     legend = index.places.legend()
     bases = ", ".join(dict.fromkeys(each.recompute_basis for each in result.points.series))
     told = [

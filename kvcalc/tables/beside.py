@@ -21,8 +21,16 @@ def tables(results: Sequence[Crossover], names: list[str]) -> Iterator[Table]:
             path = found.get(key)
             cells += [Cell(path.tier), Cell(words(path.wins)), Cell(words(path.restores))] if path else [Cell("")] * 3
         rows.append(tuple(cells))
-    yield Table("Side by side", tuple(columns), tuple(rows), repeated=2)
+    yield Table("Side by side", tuple(columns), tuple(rows), _bases(results, names), repeated=2)
     yield _lengths_beside(results, names)
+
+
+def _bases(results: Sequence[Crossover], names: list[str]) -> str:
+    """A word where the recompute times rest on different bases."""
+    if len({result.recompute_basis for result in results}) == 1:
+        return ""
+    said = ", ".join(f"{result.recompute_basis} on {name}" for result, name in zip(results, names, strict=True))
+    return f"Recompute times rest on different bases ({said}), so they are not alike; --prefill model puts both on one."
 
 
 def _by_medium(result: Crossover) -> dict[tuple[str, str], PathTurns]:

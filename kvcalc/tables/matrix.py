@@ -114,5 +114,6 @@ def text(name: str, value: Any) -> str:
         "bandwidth": lambda rate: units.short(rate, "B/s"),
         "tokens": units.count,
         "new": units.count,
+        "concurrency": units.count,
     }
     return shown[name](value) if name in shown else str(value)

@@ -78,6 +78,8 @@ def test_wrong_input_is_refused_in_one_line(refused, options, said):
 
 def test_rows_of_different_bases_are_noted(run):
     assert "Rows differ in basis (measured, textbook), so they are not alike; --prefill model" in run(*CHAPTER).out
+    beside = run(*CHAPTER, "--against", "h200-pcie5")
+    assert "different bases (textbook on h100-pcie5, fit on h200-pcie5), so they are not alike" in beside.out
 
 
 def test_at_80_columns_no_number_and_no_name_is_broken(run, monkeypatch):
