@@ -15,6 +15,7 @@ def run() -> None:
         gc.set_threshold(50_000)  # answers are trees without cycles: rarely looking for garbage finds it all the same
         code = main(sys.argv[1:])
     except KeyboardInterrupt:  # while importing
+        sys.stderr.write("kvcalc: interrupted\n")
         code = 130
     sys.exit(code)
 

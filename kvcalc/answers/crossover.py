@@ -14,6 +14,7 @@ from kvcalc.errors import UserError
 from kvcalc.physics import crossover as meeting
 from kvcalc.physics import formats, kv
 from kvcalc.physics.break_even import break_even
+from kvcalc.profiles import catalog
 from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.model import Model
 from kvcalc.profiles.sources import Corner
@@ -56,7 +57,7 @@ def crossover(
         min_margin=options.min_margin,
         recompute_way=way.title,
         recompute_basis=way.basis,
-        recompute_sources=way.sources,
+        recompute_sources=setting.recompute_sources,
         reference_tokens=reference,
         paths=tuple(scan.path(path, lengths) for path in setting.paths),
         variants=tuple(_variants(setting, reference)) if variants else (),
@@ -90,6 +91,7 @@ class Scan:
             links=path.links,
             link_bytes_per_s=path.typical.hops[0].bandwidth,
             source=path.tier.read.bandwidth.typical.source,
+            sources=path.sources,
             wins=self._turns(path, "typical", 1.0),
             wins_low=self._turns(path, "slow", 1.0),
             wins_high=self._turns(path, "fast", 1.0),
@@ -201,8 +203,21 @@ def side_by_side(
 ) -> list[Crossover]:
     """The answer, and the same for another KV format, if `against` names one, else for another node."""
     found = [crossover(model, hardware, lengths, options, variants)]
+    if against is None:
+        return found
     if against in formats.NAMES:
         found.append(crossover(model, hardware, lengths, replace(options, kv_dtype=against), variants))
-    elif against is not None:
-        found.append(crossover(model, against, lengths, options, variants))
+    else:
+        found.append(crossover(model, _node(against), lengths, options, variants))
+    first, other = found
+    if (first.hardware, first.kv_dtype) == (other.hardware, other.kv_dtype):
+        raise UserError(f"--against {against}: it is what is asked about; name another node or KV format")
     return found
+
+
+def _node(against: str) -> Machine:
+    """The node, where a word that is no KV format names one. Raises UserError."""
+    try:
+        return catalog.machine(against)
+    except UserError as error:
+        raise UserError(f"--against: {error}; or a KV format: {', '.join(formats.NAMES)}") from error

@@ -46,6 +46,7 @@ class PathTurns:
     links: int
     link_bytes_per_s: float  # of one link, one direction
     source: Source  # of that bandwidth
+    sources: tuple[Source, ...]  # and of its range
     wins: Turns  # fetching beats recomputing
     wins_low: Turns  # by the shortest recompute time and the slowest fetch
     wins_high: Turns  # the reverse

@@ -12,7 +12,7 @@ from kvcalc.physics.transfer import Hop, Overhead, Route
 from kvcalc.profiles import catalog
 from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.hardware import Engine, Tier
-from kvcalc.profiles.sources import Corner, Figure, Range, exactly, given
+from kvcalc.profiles.sources import Corner, Figure, Range, Source, exactly, given
 
 T = TypeVar("T")
 CORNERS: tuple[Corner, ...] = ("fast", "typical", "slow")
@@ -32,6 +32,12 @@ class Path:
     def tier(self) -> Tier:
         """The tier as this question has it."""
         return self.way.tier
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Of its bandwidth and of that one's range."""
+        rate = self.tier.read.bandwidth
+        return tuple(dict.fromkeys(each.source for each in (rate.typical, rate.low, rate.high)))
 
     def at(self, corner: Corner) -> Route:
         """The route at a corner of the ranges."""

@@ -7,12 +7,14 @@ from kvcalc.answers.recompute import Job, Ways, ways
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
 from kvcalc.physics import formats, kv
+from kvcalc.physics.prefill import Prefill
 from kvcalc.physics.recompute import Way
 from kvcalc.physics.transfer import Loads, Pages
 from kvcalc.profiles import catalog
 from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.hardware import Engine, Tier
 from kvcalc.profiles.model import Model
+from kvcalc.profiles.sources import Source
 
 
 @frozen
@@ -43,11 +45,20 @@ class Setting:
 
     @property
     def bounds(self) -> tuple[Way, ...]:
-        """The ways that bound the recompute time: the chosen one, and the measured ones where no engine is named."""
-        chosen = self.ways.chosen
-        if chosen.basis == "textbook" or (chosen.basis == "measured" and self.engine.prefill == "any"):
-            return (chosen, *(other for other in self.ways.others if other.basis == "measured"))
-        return (chosen,)
+        """The ways that bound the recompute time: the chosen one, and those that know better or as well.
+
+        A textbook's rate is bounded by what was measured, else by the model; a measured curve by the others where no
+        engine is named.
+        """
+        chosen, measured = self.ways.chosen, tuple(each for each in self.ways.others if each.basis == "measured")
+        if chosen.basis == "textbook":
+            return (chosen, *(measured or (each for each in self.ways.others if isinstance(each, Prefill))))
+        return (chosen, *measured) if chosen.basis == "measured" and self.engine.prefill == "any" else (chosen,)
+
+    @property
+    def recompute_sources(self) -> tuple[Source, ...]:
+        """Of the recompute time and of its range."""
+        return tuple(dict.fromkeys(source for way in self.bounds for source in way.sources))
 
     def recompute_range(self, tokens: int) -> tuple[float, float]:
         """The least and the greatest recompute time, each way by its own band."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, product, repeat
+from operator import add
 from typing import Any
 
 from kvcalc.answers.axes import Axes, Combination
@@ -32,6 +33,8 @@ KEYS = (
     "recompute_s",
     "fetch_s",
     "rest_s",
+    "first_token_s",
+    "first_token_without_s",
     "margin",
     "margin_low",
     "margin_high",
@@ -66,11 +69,14 @@ class Series:
     page_tokens: int | None  # None: one contiguous copy
     concurrency: int
     tier: str
+    medium: str
     path: str
     links: int
     recompute_way: str
+    recompute_basis: str
     asked: Combination
-    sources: tuple[Source, ...]  # of the recompute time and of the bandwidth
+    sources: tuple[Source, ...]  # of the recompute time and of the bandwidth, with their ranges
+    model_title: str
     min_margin: float
     rates: tuple[float, ...]  # tokens/s, if they are swept or given
     bandwidths: tuple[float, ...]  # bytes/s of one link and one direction
@@ -123,6 +129,8 @@ class Series:
             recompute,
             fetch,
             rest,
+            map(add, fetch, rest),
+            map(add, recompute, rest),
             margin,
             low,
             high,
@@ -183,4 +191,5 @@ class Sweep:
     min_margin: float
     left_out: tuple[LeftOut, ...]
     points: Points
+    warnings: tuple[str, ...]
     assumptions: tuple[Assumption, ...]

@@ -62,11 +62,11 @@ def _memory(setting: Setting) -> Iterator[str]:
 
 
 def _stated(setting: Setting, paths: tuple[PathAnswer, ...]) -> Iterator[str]:
-    """Verdicts that rest on a textbook's rate and that a measured one would change."""
-    measured = next((way for way in setting.ways.others if way.basis == "measured"), None)
-    if setting.ways.chosen.basis != "textbook" or measured is None:
+    """Verdicts that rest on a textbook's rate and that a measured or modelled one would change."""
+    if setting.ways.chosen.basis != "textbook" or len(setting.bounds) == 1:
         return
-    seconds, least = setting.recompute(measured, setting.tokens), setting.options.min_margin
+    other = setting.bounds[1]
+    seconds, least = setting.recompute(other, setting.tokens), setting.options.min_margin
     changed = []
     for path in best(paths):
         verdict = crossover.verdict(seconds / path.fetch_s, least)
@@ -74,7 +74,7 @@ def _stated(setting: Setting, paths: tuple[PathAnswer, ...]) -> Iterator[str]:
             changed.append(f"{path.tier} is {verdict} ({units.times(seconds / path.fetch_s, (1.0, least))})")
     if changed:
         rate = units.count(setting.tokens / seconds)
-        yield f"the recompute time is a textbook's; by the {measured.title}, {rate} tok/s, {', '.join(changed)}"
+        yield f"the recompute time is a textbook's; by the {other.title}, {rate} tok/s, {', '.join(changed)}"
 
 
 def _communication(setting: Setting) -> Iterator[str]:

@@ -8,7 +8,7 @@ import typer
 
 from kvcalc import units
 from kvcalc.answers.options import Options
-from kvcalc.cli import asked, spans
+from kvcalc.cli import asked, outputs, spans
 from kvcalc.cli.asked import DEFAULT_NODE
 from kvcalc.cli.options import FormatOption, OutputOption, by_tier, latency, read
 from kvcalc.physics import formats
@@ -73,6 +73,7 @@ def crossover(
     from kvcalc.render import show
     from kvcalc.tables import crossover as tables
 
+    outputs.check({"--output": output, "--plot": plot, "--map": plot_map})
     options = Options(
         kv_dtype=kv_dtype,
         weights=weights,
@@ -88,17 +89,13 @@ def crossover(
         new=read("--new", new, partial(units.tokens, least=0)),
         min_margin=min_margin,
     )
-    drawn = {"--plot": plot, "--map": plot_map}
-    for option, path in drawn.items():
-        if path:
-            figures.check(option, path)
     lengths = spans.numbers("--seq", seq or [LENGTHS], units.tokens)
     ask = partial(question.side_by_side, model, hardware, against, options=options)
     results = ask(lengths)
+    drawn: dict[Path, bytes] = {}
     if plot or plot_map:
         dense = ask(lines.lengths(min(lengths), max(lengths)), variants=False)
-        if plot:
-            figures.write(partial(plots.times, dense), plot)
-        if plot_map:
-            figures.write(partial(bandwidths.verdicts, dense), plot_map)
-    show.show(results, tables.page(results), form, output)
+        for path, draw in ((plot, plots.times), (plot_map, bandwidths.verdicts)):
+            if path:
+                drawn[path] = figures.drawn(partial(draw, dense), path)
+    show.show(results, tables.page(results), form, output, drawn)

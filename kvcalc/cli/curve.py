@@ -9,7 +9,7 @@ import typer
 
 from kvcalc import units
 from kvcalc.answers.options import Options
-from kvcalc.cli import asked
+from kvcalc.cli import asked, outputs
 from kvcalc.cli.asked import DEFAULT_NODE
 from kvcalc.cli.options import FormatOption, OutputOption, by_tier, optional
 from kvcalc.cli.trace_options import (
@@ -71,8 +71,7 @@ def curve(
     from kvcalc.plots import figure as figures
     from kvcalc.tables import curve as tables
 
-    if plot:
-        figures.check("--plot", plot)
+    outputs.check({"--output": output, "--plot": plot})
     wanted = reading(trace_format, time_unit, block_size, arrival, shared_prefix)
     wanted = replace(wanted, rate=_rate(sample))
     placing = None
@@ -87,10 +86,11 @@ def curve(
         read = partial(tell, "reading") if tell else None
         found = question.load(trace, wanted, read)
         answer = question.of(found, str(trace), placing, touch == "tail-first")
+    drawn = {}
     if plot:
         dense = question.of(found, str(trace), placing, touch == "tail-first", plots.STEPS)
-        figures.write(partial(plots.draw, dense), plot)
-    show.show([answer], tables.page(answer), form, output)
+        drawn[plot] = figures.drawn(partial(plots.draw, dense), plot)
+    show.show([answer], tables.page(answer), form, output, drawn)
 
 
 def _rate(text: str) -> float:

@@ -11,6 +11,7 @@ from typer.main import get_command
 from kvcalc.cli.commands import Commands
 from kvcalc.errors import UserError, printable, shown
 
+INTERRUPTED = 130
 app = typer.Typer(
     name="kvcalc",
     rich_markup_mode=None,
@@ -51,12 +52,14 @@ def main(argv: Sequence[str]) -> int:
     except typer.TyperException as error:
         return _misused(error)
     except (KeyboardInterrupt, typer.Abort):
-        return _said("interrupted", 130)
+        return _said("interrupted", INTERRUPTED)
     except OSError as error:
         if error.filename is not None:
             return _said(f"{shown(str(error.filename))}: {(error.strerror or '').lower()}", 2)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left can't be written
         return 1 if isinstance(error, BrokenPipeError) else _said(f"stdout: {(error.strerror or '').lower()}", 1)
+    if code == INTERRUPTED:  # typer 0.28 catches Ctrl-C in a command and returns this code (typer/core.py, _main)
+        return _said("interrupted", INTERRUPTED)
     return code if isinstance(code, int) else 0
 
 

@@ -43,8 +43,12 @@ def _span(option: str, text: str, reads: Callable[[str], Number]) -> Iterator[Nu
         raise UserError(f"{option}: {shown(text)} begins with 0; commas part values, so write 20000 instead of 20,000")
     first, separator, rest = text.partition("..")
     if not separator:
+        if ":" in text:
+            raise UserError(f"{option}: {shown(text)} has steps but no end; write a range like '1k..1M:25'")
         yield read(option, text, reads)
         return
+    if rest.startswith("."):
+        raise UserError(f"{option}: {shown(text)} has too many points; write a range like '1k..1M'")
     last, colon, steps = rest.partition(":")
     if not first.strip() or not last.strip():
         raise UserError(f"{option}: {shown(text)} is a range without an end; write one like '1k..1M'")

@@ -8,9 +8,10 @@ import typer
 from kvcalc import units
 from kvcalc.answers.axes import Axes
 from kvcalc.answers.options import Options, WayName
-from kvcalc.cli import asked, spans
+from kvcalc.cli import asked, outputs, spans
 from kvcalc.cli.asked import DEFAULT_NODE
-from kvcalc.cli.options import FormatOption, OutputOption, by_tier, latency, read
+from kvcalc.cli.options import FormatOption, OutputOption, by_tier, latency
+from kvcalc.cli.progress import Progress
 from kvcalc.errors import UserError, shown
 from kvcalc.profiles import places
 from kvcalc.profiles.hardware import Node
@@ -42,7 +43,9 @@ def sweep(
     bandwidth: Annotated[
         List,
         typer.Option(
-            help="TIER=RATES of one link, one direction: dram=1GB/s..512GB/s; without TIER of all tiers; repeatable"
+            help="TIER=RATES of one link, one direction: dram=1GB/s..512GB/s; without TIER of all tiers; "
+            "repeatable. Where one tier has several rates, only the tiers named here are shown, unless --tier or "
+            "'all=' names more"
         ),
     ] = None,
     latency_: Annotated[
@@ -56,7 +59,10 @@ def sweep(
     concurrency: Annotated[
         List, typer.Option(help="Restores that begin together on the node: 1,2,4,8", show_default="1")
     ] = None,
-    new: asked.NewOption = "0",
+    new: Annotated[
+        List,
+        typer.Option(help="Tokens that follow the prefix and are computed anyway: 0,1k,2k", show_default="0"),
+    ] = None,
     min_margin: asked.MinMarginOption = 3.0,
     plot: asked.PlotOption = None,
     form: FormatOption = None,
@@ -69,8 +75,7 @@ def sweep(
     from kvcalc.render import show
     from kvcalc.tables import sweep as tables
 
-    if plot:
-        figures.check("--plot", plot)
+    outputs.check({"--output": output, "--plot": plot})
     swept, fixed, rates = _bandwidth(bandwidth or [])
     axes = Axes(
         model=spans.words("--model", model),
@@ -82,25 +87,28 @@ def sweep(
         page=_counts("--block", page),
         links=_links(links),
         concurrency=spans.numbers("--concurrency", concurrency or ["1"], spans.count),
+        new=spans.numbers("--new", new or ["0"], partial(units.tokens, least=0)),
         bandwidth=rates,
         bandwidth_tier=swept,
     )
     options = Options(
         weights=weights,
         engine=engine,
-        tiers=tuple(tier or ([swept, *fixed] if rates and swept != "all" else ())),
+        tiers=tuple(tier or _tiers(swept, fixed)),
         bandwidth=fixed,
         latency=by_tier(latency_ or [], "--latency", "100us", latency),
         layout=layout,
-        new=read("--new", new, partial(units.tokens, least=0)),
         min_margin=min_margin,
     )
-    result = question.sweep(axes, options)
-    if plot:
-        figures.write(partial(plots.draw, result), plot)
+    progress = Progress("combinations")
+    try:
+        result = question.sweep(axes, options, progress)
+    finally:
+        progress.wipe()
+    drawn = {plot: figures.drawn(partial(plots.draw, result), plot)} if plot else {}
     for each in result.left_out:
         typer.echo(f"kvcalc: left out {each.combination}: {each.why}", err=True)
-    show.show([result], tables.page(result), form, output)
+    show.show([result], tables.page(result), form, output, drawn)
 
 
 def _nodes(given: list[str]) -> tuple[str, ...]:
@@ -133,11 +141,21 @@ def _prefill(given: list[str] | None) -> tuple[WayName | float | None, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def _tiers(swept: str, fixed: dict[str, float]) -> tuple[str, ...]:
+    """The tiers shown where none is asked for: those with rates, if one is swept; an empty tuple is the node's."""
+    return () if swept == "all" or "all" in fixed else (swept, *fixed)
+
+
 def _bandwidth(given: list[str]) -> tuple[str, dict[str, float], tuple[float, ...]]:
     """The tier whose bandwidth is swept with its rates, and the bandwidths of the others."""
     swept: dict[str, tuple[float, ...]] = {}
     for text in given:
         tier, separator, values = text.partition("=")
+        if separator and not (tier.strip() and values.strip()):
+            lacks = "rate after" if tier.strip() else "tier before"
+            raise UserError(
+                f"--bandwidth: {shown(text)} has no {lacks} '='; write one like 'dram=5GB/s' or 'all=5GB/s'"
+            )
         name = tier.strip() if separator else "all"
         if name in swept:
             raise UserError(f"--bandwidth: tier {shown(name)} is given twice")

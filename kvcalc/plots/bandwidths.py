@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PAPER = {"facecolor": "white", "alpha": 0.8, "pad": 0.8, "linewidth": 0}  # below a label
-
 
 def verdicts(results: Sequence[Crossover]) -> "Figure":
     """One answer, or two side by side. A path crosses the line of margin 1 where fetching and recomputing meet."""
@@ -56,6 +54,8 @@ def _regions(axes: "Axes", result: Crossover, bottom: float, top: float) -> None
         ("marginal", even, enough),
         ("restore", enough, [top] * len(at)),
     ):
+        if verdict == "marginal" and result.min_margin == 1:
+            continue
         colour, hatch = VERDICTS[verdict]
         area = axes.fill_between(at, below, above, facecolor=colour, edgecolor="#a0a0a0", linewidth=0, label=verdict)
         area.set_hatch(hatch)
@@ -67,8 +67,8 @@ def _boundaries(axes: "Axes", result: Crossover) -> None:
     low, high = (_even(result, seconds) for seconds in ("recompute_high_s", "recompute_low_s"))
     label = "margin 1 within the range of the recompute time"
     axes.fill_between(at, low, high, color="#303030", alpha=0.22, linewidth=0, label=label)
-    for margin, dashes in ((1.0, "-"), (result.min_margin, "--")):
+    for margin, dashes in {result.min_margin: "--", 1.0: "-"}.items():
         rates, middle = _even(result, margin=margin), len(at) // 2
         axes.plot(at, rates, color="black", linewidth=1.6, linestyle=dashes)
         place, text = (at[middle], rates[middle]), f"margin {units.times(margin)}"
-        axes.annotate(text, place, fontsize=7.5, ha="center", va="center", bbox=PAPER)
+        axes.annotate(text, place, fontsize=7.5, ha="center", va="center", bbox=figures.PAPER)

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MARGIN = 0.2  # of the axis: within so much of its ends a label stands towards its middle
+NEAR = 0.1  # of the axis, in decades: crossings that share a label
+
 
 def times(results: Sequence[Crossover]) -> "Figure":
     """One answer, or two side by side. They are drawn at the lengths that they tell of."""
@@ -34,7 +37,7 @@ def _panel(axes: "Axes", result: Crossover, looks: Looks) -> None:
     axes.plot(at, recompute, color="black", linewidth=2.4, label="recompute")
     for path in result.paths:
         _path(axes, path, looks)
-    _crossings(axes, [meeting for path in result.paths for meeting in _meetings(path, at)])
+    _crossings(axes, [meeting for path in result.paths for meeting in _meetings(path, at)], (at[0], at[-1]))
     axes.set(xscale="log", yscale="log", xlabel="prefix length (tokens)", xlim=(at[0], at[-1]))
     axes.grid(visible=True, which="major", color="#dddddd", linewidth=0.5)
     figures.tokens_axis(axes.xaxis)
@@ -51,13 +54,40 @@ def _path(axes: "Axes", path: PathTurns, looks: Looks) -> None:
     axes.plot(at, fetch, label=looks.label(path), **look.keywords(marked))
 
 
-def _crossings(axes: "Axes", meetings: list[tuple[float, float]]) -> None:
-    """Ringed, with their lengths on both sides in turn."""
-    for number, (tokens, seconds) in enumerate(sorted(meetings)):
+def _crossings(axes: "Axes", meetings: list[tuple[float, float]], ends: tuple[float, float]) -> None:
+    """Ringed, with their lengths on both sides in turn; those that are near each other have one label."""
+    from math import log
+
+    begin, span = ends[0], ends[1] / ends[0]
+    for tokens, seconds in meetings:
         axes.plot([tokens], [seconds], "o", markersize=9, markerfacecolor="none", color="black", markeredgewidth=1.2)
-        x, y, side = (-4, 7, "right") if number % 2 == 0 else (4, -12, "left")
-        text = units.count(-(-tokens // 1))
-        axes.annotate(text, (tokens, seconds), xytext=(x, y), textcoords="offset points", fontsize=7.5, ha=side)
+    for number, group in enumerate(_groups(sorted(meetings), span)):
+        first, last = (units.count(-(-group[place][0] // 1)) for place in (0, -1))
+        share = log(group[0][0] / begin) / log(span)  # of the axis, left of the label
+        left = share > MARGIN if share < MARGIN or share > 1 - MARGIN else number % 2 == 0
+        x, y, side, (tokens, seconds) = (-4, 7, "right", group[0]) if left else (4, -12, "left", group[-1])
+        text = first if len(group) == 1 else f"{first if first == last else f'{first}-{last}'}, {len(group)} paths"
+        axes.annotate(
+            text,
+            (tokens, seconds),
+            xytext=(x, y),
+            textcoords="offset points",
+            fontsize=7.5,
+            ha=side,
+            bbox=figures.PAPER,
+        )
+
+
+def _groups(meetings: list[tuple[float, float]], span: float) -> Iterator[list[tuple[float, float]]]:
+    """Runs of crossings of which each is so near the one before that labels would cover each other."""
+    group = meetings[:1]
+    for each in meetings[1:]:
+        if each[0] > group[-1][0] * span**NEAR:
+            yield group
+            group = []
+        group.append(each)
+    if group:
+        yield group
 
 
 def _meetings(path: PathTurns, at: list[int]) -> Iterator[tuple[float, float]]:

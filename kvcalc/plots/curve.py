@@ -37,7 +37,7 @@ def draw(answer: CurveAnswer) -> "Figure":
     axes.grid(visible=True, which="major", color="#dddddd", linewidth=0.5)
     figures.tokens_axis(axes.xaxis)
     _work(axes)
-    return figures.finish(figure, _title(answer), _said(answer), axes.get_legend_handles_labels()[0], columns=3)
+    return figures.finish(figure, _title(answer), _said(answer), axes.get_legend_handles_labels()[0])
 
 
 def _work(axes: "Axes") -> None:

@@ -17,11 +17,16 @@ if TYPE_CHECKING:
 FORMATS = (".svg", ".png", ".pdf")
 WIDTH, HEIGHT = 6.5, 4.6  # inches: half a page between its margins
 DOTS_PER_INCH = 200
+MOST_SOURCES, TITLE_LETTERS = 4, 84  # lines below a figure, letters of a title above it
+LEGEND_LETTERS = 52  # of a label, where two stand side by side
+MINOR_PAD = 5  # points, with which labels at short ticks stand where those at long ticks do
+SHORT_AXIS = 30  # an axis on which its end is less than so many times its beginning
 LINE, ROW = 0.115, 0.165  # inches of a line of sources and of a row of the legend
 # Okabe and Ito's palette, in the order of its contrast on white; lines also differ in dashes and markers
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#6b6b6b")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+PAPER = {"facecolor": "white", "alpha": 0.8, "pad": 0.8, "linewidth": 0}  # below a label
 VERDICTS = {"recompute": ("#e8c4ad", "xxx"), "marginal": ("#f7ecb5", "///"), "restore": ("#c4dff0", "")}
 STYLE: dict[Any, Any] = {
     "font.size": 8.5,
@@ -91,18 +96,39 @@ def counts_axis(axis: Any, counts: Sequence[float]) -> None:
     axis.set_minor_locator(NullLocator())
 
 
+def cells_axis(axis: Any, counts: Sequence[float]) -> None:
+    """The same where each of them is a cell, one beside the other."""
+    axis.set_ticks(range(len(counts)), [f"{count:g}" for count in counts])
+
+
 def tokens_axis(axis: Any) -> None:
     """Lengths: 1k, 10k, 1M."""
-    from matplotlib.ticker import FuncFormatter
-
-    axis.set_major_formatter(FuncFormatter(lambda value, _: units.short(value, "").replace(" ", "")))
+    _labels(axis, lambda value: units.short(value, "").replace(" ", ""))
 
 
 def unit_axis(axis: Any, unit: str) -> None:
     """Figures with their unit: 10 ms, 1 GB/s."""
+    _labels(axis, lambda value: units.short(value, unit))
+
+
+def _labels(axis: Any, label: Callable[[float], str]) -> None:
+    """At the decades, and on a short axis also at twice and five times them."""
     from matplotlib.ticker import FuncFormatter
 
-    axis.set_major_formatter(FuncFormatter(lambda value, _: units.short(value, unit)))
+    def between(value: float, _: int) -> str:
+        low, high = axis.get_view_interval()
+        return label(value) if high < SHORT_AXIS * low and f"{value:e}"[0] in "25" else ""
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))
+    axis.set_minor_formatter(FuncFormatter(between))
+    axis.set_tick_params(which="minor", pad=MINOR_PAD)
+
+
+def wrapped(text: str, panels: int) -> str:
+    """A title in lines that fit above one panel, or above one of two in a row."""
+    import textwrap
+
+    return textwrap.fill(text, TITLE_LETTERS if panels == 1 else TITLE_LETTERS // 2)
 
 
 def places(number: int, lines: int, points: int) -> slice:
@@ -111,14 +137,15 @@ def places(number: int, lines: int, points: int) -> slice:
     return slice(number * step // lines, None, step)
 
 
-def finish(figure: "Figure", title: str, sources: str, handles: Sequence[Any], columns: int = 2) -> "Figure":
+def finish(figure: "Figure", title: str, sources: str, handles: Sequence[Any]) -> "Figure":
     """With its title, below the panels a legend that covers nothing, and where its numbers come from."""
     import textwrap
 
-    figure.suptitle(title, fontsize=10, fontweight="bold")
-    lines = textwrap.wrap(sources, 128)
+    figure.suptitle(wrapped(title, 1), fontsize=10, fontweight="bold")
+    lines = textwrap.wrap(sources, 128, max_lines=MOST_SOURCES, placeholder=" ... and more, as the answer lists them.")
     room = (0.02 + LINE * len(lines)) / figure.get_figheight()
     figure.text(0.01, room / 2, "\n".join(lines), fontsize=6.5, color="#404040", va="center", linespacing=1.15)
+    columns = 1 if any(len(handle.get_label()) > LEGEND_LETTERS for handle in handles) else 2
     rows = -(-len(handles) // columns)
     below = room + rows * ROW / figure.get_figheight()
     engine: Any = figure.get_layout_engine()
@@ -129,12 +156,12 @@ def finish(figure: "Figure", title: str, sources: str, handles: Sequence[Any], c
     return figure
 
 
-def write(draw: Callable[[], "Figure"], path: Path) -> None:
-    """Draw in the house's style; the file whole or not at all, the same bytes for the same figure."""
+def drawn(draw: Callable[[], "Figure"], path: Path) -> bytes:
+    """The file that `path` names a format of, in the house's style; the same bytes for the same figure."""
     from matplotlib import rc_context
 
     stream, suffix = io.BytesIO(), path.suffix.lower()
     dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}[suffix]
     with rc_context(STYLE):
         draw().savefig(stream, format=suffix[1:], dpi=DOTS_PER_INCH, metadata=dated)
-    files.write(path, stream.getvalue())
+    return stream.getvalue()

@@ -12,10 +12,14 @@ PER_DECADE = 20  # lengths at which lines are drawn
 
 
 def lengths(shortest: int, longest: int) -> list[int]:
-    """Even logarithmic steps from the shortest to the longest length, over a decade at least."""
+    """Even logarithmic steps from the shortest to the longest length, over a decade at least; a decade around one."""
     from math import ceil, log10
 
-    longest = max(longest, 10 * shortest)
+    if longest < 10 * shortest:
+        middle = (shortest * longest) ** 0.5
+        shortest = max(1, min(shortest, round(middle / 10**0.5)))
+        longest = min(units.LONGEST_PROMPT, max(longest, 10 * shortest))
+        shortest = min(shortest, longest // 10)
     steps = ceil(PER_DECADE * log10(longest / shortest))
     ratio = longest / shortest
     return sorted({round(shortest * ratio ** (step / steps)) for step in range(steps + 1)})
@@ -37,10 +41,11 @@ class Looks:
         return figures.places(self._keys.index(_key(path)), len(self._keys), len(path.by_length))
 
     def label(self, path: PathTurns) -> str:
-        """Its tier and links, with the bandwidth where there is only one answer."""
+        """Its tier and links; where there is only one answer, with its bandwidth and its crossings."""
         links = f"{path.links} link{'s' if path.links > 1 else ''}"
         rate = f" of {units.short(path.link_bytes_per_s, 'B/s')}" if self._alone else ""
-        return f"{path.tier}, {links}{rate}"
+        met = ", ".join(units.count(-(-tokens // 1)) for tokens in path.wins.tokens)
+        return f"{path.tier}, {links}{rate}{f', meets at {met}' if self._alone and met else ''}"
 
 
 def _key(path: PathTurns) -> tuple[str, int]:
@@ -54,7 +59,7 @@ def panels(results: Sequence[Crossover], what: str) -> tuple[Any, list[Any], str
     if len(results) == 1:
         return figure, axes, f"{first.model_title}, {_name(first)}: {what}"
     for panel, result in zip(axes, results, strict=True):
-        panel.set_title(_name(result))
+        panel.set_title(figures.wrapped(_name(result), len(results)))
     return figure, axes, f"{first.model_title}: {what}"
 
 
@@ -74,7 +79,7 @@ def sources(results: Sequence[Crossover]) -> str:
     cited = dict.fromkeys(
         source.title
         for result in results
-        for source in (*result.recompute_sources, *(path.source for path in result.paths))
+        for source in (*result.recompute_sources, *(each for path in result.paths for each in path.sources))
     )
     engine = "" if results[0].engine == "ideal" else f" Engine {results[0].engine}."
     return f"Recompute: {'; '.join(ways)}.{engine} Sources: {'; '.join(cited)}."

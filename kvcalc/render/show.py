@@ -2,24 +2,37 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 from kvcalc import files
+from kvcalc.errors import printable
 from kvcalc.render import csv, json, markdown, text
 from kvcalc.tables.page import Page
 
 Format = Literal["text", "markdown", "json", "csv"]
+Nothing: Mapping[Path, bytes] = MappingProxyType({})
 
 
-def show(results: Sequence[object], page: Page, form: Format | None, output: Path | None) -> None:
-    """Text on a terminal, markdown where it is pasted from: in a pipe and in a file."""
+def show(
+    results: Sequence[object],
+    page: Page,
+    form: Format | None,
+    output: Path | None,
+    plots: Mapping[Path, bytes] = Nothing,
+) -> None:
+    """Text on a terminal, markdown where it is pasted from: in a pipe and in a file. Files come last."""
     terminal = output is None and sys.stdout.isatty()
     rendered = _render(results, page, form or ("text" if terminal else "markdown"), terminal)
+    outputs: dict[Path, str | bytes] = {**plots}
     if output is not None:
-        files.write(output, rendered)
-    else:
+        outputs[output] = rendered
+    for path, content in outputs.items():
+        files.write(path, content)
+        sys.stderr.write(f"kvcalc: wrote {printable(str(path))}\n")
+    if output is None:
         sys.stdout.write(_encodable(rendered))
 
 

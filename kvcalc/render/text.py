@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 from typing import TYPE_CHECKING, Literal
 
@@ -29,7 +30,10 @@ def render(page: Page, width: int, colour: bool) -> str:
     for block in page.blocks:
         console.print()
         console.print(Text(block.title, style="bold"))
-        console.print(_table(block, width) if isinstance(block, Table) else _lines(block))
+        for part in parted(block, width) if isinstance(block, Table) else ():
+            console.print(_table(part, width))
+        if isinstance(block, Lines):
+            console.print(_lines(block))
         if isinstance(block, Table) and block.note:
             console.print(Text(block.note, style="dim"))
     return "\n".join(line.rstrip() for line in stream.getvalue().split("\n"))
@@ -63,6 +67,24 @@ def _table(table: Table, width: int) -> "RenderableType":
     for row in table.rows:
         grid.add_row(*(Text(cell.text, style=STYLES.get(str(cell.value), "")) for cell in row))
     return grid
+
+
+def parted(table: Table, width: int) -> list[Table]:
+    """The table, or parts of it with its first columns in each, where its words and numbers would have to be broken."""
+    widths, first = [room + 1 for room in _widths(table, _together)], table.repeated
+    if not first or sum(widths) <= width + 1:
+        return [table]
+    parts: list[list[int]] = [[]]
+    for place in range(first, len(widths)):
+        if parts[-1] and sum(widths[:first]) + sum(widths[each] for each in parts[-1]) + widths[place] > width + 1:
+            parts.append([])
+        parts[-1].append(place)
+    return [_part(table, [*range(first), *part]) for part in parts]
+
+
+def _part(table: Table, places: list[int]) -> Table:
+    rows = tuple(tuple(row[place] for place in places) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[place] for place in places), rows=rows)
 
 
 def fitted(table: Table, width: int) -> list[int]:

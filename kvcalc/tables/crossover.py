@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from kvcalc import units
-from kvcalc.answers.crossover_result import Crossover, Need, PathTurns, Turns, Variant
+from kvcalc.answers.crossover_result import Crossover, Need, PathTurns, Variant
 from kvcalc.answers.margin_result import Assumption
-from kvcalc.tables import cited
+from kvcalc.tables import beside, cited
 from kvcalc.tables.page import Cell, Column, Page, Rows, Table
+from kvcalc.tables.turns import words
 from kvcalc.units import counted
 
 READING = (
@@ -21,7 +22,11 @@ def page(results: Sequence[Crossover]) -> Page:
     """One answer, or two nodes or formats side by side."""
     first = results[0]
     blocks = [
-        *(_beside(results) if len(results) > 1 else ()),
+        *(
+            beside.tables(results, [_on(each, results).removeprefix(", ") for each in results])
+            if len(results) > 1
+            else ()
+        ),
         *(_turns(result, _on(result, results)) for result in results),
         *(table for result in results for table in _needs(result, _on(result, results))),
         *(table for result in results for table in _variants(result, _on(result, results))),
@@ -44,26 +49,15 @@ def _on(result: Crossover, results: Sequence[Crossover]) -> str:
     return f", {result.hardware if len(nodes) > 1 else f'{result.kv_dtype} KV'}"
 
 
-def wins(turns: Turns) -> str:
-    """At which lengths something holds: "always", "never", "from 225", "below 225, from 187,000"."""
-    if not turns.tokens:
-        return "always" if turns.holds_short else "never"
-    words, holds = [], turns.holds_short
-    for tokens in turns.tokens:
-        words.append(f"{'below' if holds else 'from'} {units.count(-(-tokens // 1))}")
-        holds = not holds
-    return ", ".join(words)
-
-
 def _summary(result: Crossover, on: str) -> str:
     """When fetching wins, tier by tier, each over all its links."""
     best = {path.tier: path for path in result.paths}
     said: dict[str, list[str]] = {}
     for tier, path in best.items():
-        said.setdefault(wins(path.wins), []).append(tier)
-    words = "; ".join(f"{', '.join(tiers)} {when}" for when, tiers in said.items())
+        said.setdefault(words(path.wins), []).append(tier)
+    verdicts = "; ".join(f"{', '.join(tiers)} {when}" for when, tiers in said.items())
     where = on.removeprefix(", ") or f"{result.hardware}, TP {result.tp}, {result.kv_dtype} KV"
-    return f"Fetching wins on {where}: {words}."
+    return f"Fetching wins on {where}: {verdicts}."
 
 
 def _name(path: PathTurns) -> str:
@@ -85,11 +79,11 @@ def _turns(result: Crossover, on: str) -> Table:
             Cell(path.tier),
             Cell(f"{path.path}, {counted(path.links, 'link')}"),
             Cell(units.short(path.link_bytes_per_s, "B/s")),
-            *(Cell(wins(turns)) for turns in (path.wins, path.wins_low, path.wins_high, path.restores)),
+            *(Cell(words(turns)) for turns in (path.wins, path.wins_low, path.wins_high, path.restores)),
         )
         for path in result.paths
     )
-    return Table(f"Crossovers{on}", columns, rows, READING)
+    return Table(f"Crossovers{on}", columns, rows, READING, repeated=2)
 
 
 def _needs(result: Crossover, on: str) -> Iterator[Table]:
@@ -114,7 +108,7 @@ def _needs(result: Crossover, on: str) -> Iterator[Table]:
             )
             for needs in zip(*(path.by_length for path in result.paths), strict=True)
         )
-        yield Table(title, columns, rows)
+        yield Table(title, columns, rows, repeated=1)
 
 
 def _range(need: Need) -> str:
@@ -144,7 +138,15 @@ def _variants(result: Crossover, on: str) -> Iterator[Table]:
         rows = tuple(_variant(each, tiers, result.min_margin) for each in variants)
         note = f"KV, recompute and break-even bandwidth at {tokens} tokens; then from which length on fetching wins."
         if rows:
-            yield Table(f"By {name}, all links{on}", columns, rows, note)
+            yield Table(f"By {name}, all links{on}", columns, rows, _basis_note(variants, note), repeated=1)
+
+
+def _basis_note(variants: list[Variant], note: str) -> str:
+    """With a word where rows rest on different bases, unless they are there to be compared."""
+    bases = dict.fromkeys(each.recompute_basis for each in variants)
+    if len(bases) == 1 or variants[0].axis == "prefill":
+        return note
+    return f"{note} Rows differ in basis ({', '.join(bases)}), so they are not alike; --prefill model puts all on one."
 
 
 def _variant(variant: Variant, tiers: list[str], least: float) -> tuple[Cell, ...]:
@@ -161,60 +163,8 @@ def _variant(variant: Variant, tiers: list[str], least: float) -> tuple[Cell, ..
 
 def _both(path: PathTurns, least: float) -> str:
     """When fetching wins, and when it reaches the minimum margin, unless that is the same."""
-    won, reached = wins(path.wins), wins(path.restores)
+    won, reached = words(path.wins), words(path.restores)
     return won if won == reached else f"{won}; {units.times(least)} {reached}"
-
-
-def _beside(results: Sequence[Crossover]) -> Iterator[Table]:
-    """Paths over the same medium in one row, then recompute and break-even by length."""
-    names = [_on(result, results).removeprefix(", ") for result in results]
-    keyed = [_by_medium(result) for result in results]
-    columns = [Column("Medium", "medium"), Column("Links", "links")]
-    for name in names:
-        columns += [Column(f"{name}: tier", "tier"), Column("Fetch wins", "wins"), Column("Minimum margin", "restores")]
-    rows = []
-    for key in dict.fromkeys(each for found in keyed for each in found):
-        cells = [Cell(key[0]), Cell(key[1])]
-        for found in keyed:
-            path = found.get(key)
-            cells += [Cell(path.tier), Cell(wins(path.wins)), Cell(wins(path.restores))] if path else [Cell("")] * 3
-        rows.append(tuple(cells))
-    yield Table("Side by side", tuple(columns), tuple(rows))
-    yield _lengths_beside(results, names)
-
-
-def _by_medium(result: Crossover) -> dict[tuple[str, str], PathTurns]:
-    """The first path of a medium over one link and over all."""
-    found: dict[tuple[str, str], PathTurns] = {}
-    for path in result.paths:
-        several = [other.links for other in result.paths if other.tier == path.tier]
-        if path.links == min(several):
-            found.setdefault((path.medium, "one" if path.links == 1 else str(path.links)), path)
-        if path.links == max(several):
-            found.setdefault((path.medium, "all"), path)
-    return found
-
-
-def _lengths_beside(results: Sequence[Crossover], names: list[str]) -> Table:
-    columns = [Column("Tokens", "tokens", number=True)]
-    for name in names:
-        columns += [
-            Column(f"{name}: KV", "kv_bytes", number=True),
-            Column("Recompute", "recompute_s", number=True),
-            Column("Break-even", "break_even_bytes_per_s", number=True),
-        ]
-    rows = []
-    for needs in zip(*(result.paths[0].by_length for result in results), strict=True):
-        cells = [Cell(units.count(needs[0].tokens))]
-        for need in needs:
-            cells += [
-                Cell(units.short(need.kv_bytes, "B")),
-                Cell(units.short(need.recompute_s, "s")),
-                Cell(units.short(need.kv_bytes / need.recompute_s, "B/s")),
-            ]
-        rows.append(tuple(cells))
-    note = "Break-even: KV / recompute time, over all links together, latency and copies apart."
-    return Table("By length, side by side", tuple(columns), tuple(rows), note)
 
 
 def _assumptions(results: Sequence[Crossover]) -> Iterator[tuple[Assumption, str]]:

@@ -8,11 +8,15 @@ from kvcalc import units
 from kvcalc.answers.axes import NAMES, TITLES, Axes
 from kvcalc.answers.sweep_result import Series, Sweep
 from kvcalc.frozen import frozen
+from kvcalc.tables.places import Places
 
 Coordinates = dict[str, Any]  # a value of every axis that is swept
-DISCRETE = ("model", "hardware", "tp", "kv_dtype", "page", "links", "concurrency")
+DISCRETE = ("model", "hardware", "tp", "kv_dtype", "page", "links", "concurrency", "new")
+Path = tuple[str, int]  # a place, and 0 or -1: the first or the last of its paths, over the fewest or the most links
 MOST_ROWS, MOST_COLUMNS = 24, 24
-UPRIGHT = ("tokens", "bandwidth", "prefill", "concurrency", "tp", "links", "page", "kv_dtype", "hardware", "model")
+UPRIGHT = (
+    "tokens", "bandwidth", "prefill", "new", "concurrency", "tp", "links", "page", "kv_dtype", "hardware", "model",
+)  # fmt: skip
 
 
 @frozen
@@ -29,17 +33,19 @@ class Index:
     def __init__(self, result: Sweep) -> None:
         self.axes = result.axes
         self._found: dict[tuple[Any, ...], list[Series]] = {}
-        for each in result.points.series:
-            self._found.setdefault((_key(each), each.tier), []).append(each)
-        several = any(len(paths) > 1 for paths in self._found.values())
-        tiers = dict.fromkeys(each.tier for each in result.points.series)
-        self.paths = [(tier, which) for tier in tiers for which in ((0, -1) if several and self._many(tier) else (0,))]
+        keyed = [(_key(each), each) for each in result.points.series]
+        self.places = Places(keyed, "hardware" in result.axes.swept)
+        for key, each in keyed:
+            self._found.setdefault((key, self.places.name(key, each.tier)), []).append(each)
+        most: dict[str, int] = {}
+        for (_, place), paths in self._found.items():
+            most[place] = max(most.get(place, 0), len(paths))
+        self.paths: list[Path] = [
+            (place, which) for place, count in most.items() for which in ((0, -1)[: min(2, count)])
+        ]
 
-    def _many(self, tier: str) -> bool:
-        return any(len(paths) > 1 for (_, name), paths in self._found.items() if name == tier)
-
-    def at(self, path: tuple[str, int], coordinates: Coordinates) -> Point | None:
-        """The figures of a path, the first or the last of its tier; None where the combination is left out."""
+    def at(self, path: Path, coordinates: Coordinates) -> Point | None:
+        """The figures of a path; None where the combination is left out or lacks the place."""
         full = {name: coordinates.get(name, next(iter(getattr(self.axes, name)), None)) for name in NAMES}
         rated = isinstance(full["prefill"], int | float)
         key = (*(full[name] for name in DISCRETE), None if rated else full["prefill"], rated)
@@ -51,8 +57,17 @@ class Index:
         bandwidth = self.axes.bandwidth.index(full["bandwidth"]) if full["bandwidth"] is not None else 0
         return Point(series, series.place(rate, bandwidth, self.axes.tokens.index(full["tokens"])))
 
-    def title(self, path: tuple[str, int]) -> str:
-        """A path's tier, and its links where they are the same everywhere."""
+    def distinct(self, coordinates: Coordinates) -> Iterator[tuple[Path, Point]]:
+        """Every path at these coordinates once: one link of a place that has no more is all of them."""
+        found: dict[tuple[int, int], tuple[Path, Point]] = {}
+        for path in self.paths:
+            point = self.at(path, coordinates)
+            if point:
+                found.setdefault((id(point.series), point.place), (path, point))
+        yield from found.values()
+
+    def title(self, path: Path) -> str:
+        """A path's place, and its links where they are the same everywhere."""
         tier, which = path
         links = {paths[which].links for (_, name), paths in self._found.items() if name == tier}
         if len(links) == 1:
@@ -98,5 +113,7 @@ def text(name: str, value: Any) -> str:
     shown: dict[str, Callable[[Any], str]] = {
         "bandwidth": lambda rate: units.short(rate, "B/s"),
         "tokens": units.count,
+        "new": units.count,
+        "concurrency": units.count,
     }
     return shown[name](value) if name in shown else str(value)

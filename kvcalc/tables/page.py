@@ -36,6 +36,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""  # how to read it, in one line
+    repeated: int = 0  # first columns that stand in every part where it is parted to fit; 0: it is not parted
 
 
 @frozen

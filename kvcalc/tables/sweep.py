@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from typing import Any
 
 from kvcalc import units
 from kvcalc.answers.axes import TITLES
 from kvcalc.answers.sweep_result import KEYS, Sweep
 from kvcalc.physics.crossover import BEST_FIRST
 from kvcalc.tables import cited, matrix
-from kvcalc.tables.matrix import Coordinates, Index, Point
+from kvcalc.tables.matrix import Coordinates, Index, Path, Point
 from kvcalc.tables.page import Cell, Column, Lines, Page, Rows, Table
 
 LETTERS = {"restore": "R", "marginal": "m", "recompute": "c"}
@@ -25,6 +25,7 @@ def page(result: Sweep) -> Page:
     blocks = [
         *_matrices(result, index),
         *_points(result, index),
+        *([Lines("Warnings", result.warnings)] if result.warnings else []),
         *_left_out(result),
         *cited.blocks((each, "") for each in result.assumptions),
     ]
@@ -32,13 +33,9 @@ def page(result: Sweep) -> Page:
 
 
 def _title(result: Sweep) -> str:
-    fixed = [
-        matrix.text(name, getattr(result.axes, name)[0])
-        for name in ("model", "hardware", "tokens")
-        if name not in result.axes.swept
-    ]
-    if "tokens" not in result.axes.swept:
-        fixed[-1] += " tokens"
+    first = result.points.series[0]
+    named = {"model": first.model_title, "hardware": first.hardware, "tokens": f"{units.count(first.tokens[0])} tokens"}
+    fixed = [text for name, text in named.items() if name not in result.axes.swept]
     by = " x ".join(TITLES[name] for name in matrix.upright(result.axes))
     return f"{', '.join(fixed)}: fetch or recompute{f' over {by}' if by else ''}?" if fixed else f"Verdicts over {by}"
 
@@ -60,56 +57,75 @@ def _matrices(result: Sweep, index: Index) -> Iterator[Table | Lines]:
         yield _by_path(result, index, names[0])
         return
     down, across, *rest = names
-    wanted = [(path, fixed) for fixed in matrix.each_of(result.axes, rest) for path in index.paths]
-    tables = (_matrix(result, index, path, fixed, down, across) for path, fixed in wanted)
-    shown = list(islice((table for table in tables if table), MOST_TABLES))
-    yield from shown
+    if len(getattr(result.axes, across)) > WITH_MARGINS >= len(getattr(result.axes, down)):
+        down, across = across, down  # a page is longer than it is wide
+    wanted = [
+        (path, fixed)
+        for fixed in matrix.each_of(result.axes, rest)
+        for path in index.paths
+        if any(index.at(path, {**fixed, **each}) for each in matrix.each_of(result.axes, (down, across)))
+    ]
+    yield from (_matrix(result, index, path, fixed, (down, across)) for path, fixed in wanted[:MOST_TABLES])
     if len(wanted) > MOST_TABLES:
-        left = f"{units.count(len(wanted) - len(shown))} more matrices; --format csv has every point"
+        left = f"{units.count(len(wanted) - MOST_TABLES)} more matrices; --format csv has every point"
         yield Lines("Not shown", (left,))
 
 
 def _by_path(result: Sweep, index: Index, down: str) -> Table:
     """One axis: its values down, the paths across."""
-    paths = index.paths
-    columns = (
-        Column(matrix.heading(down), down),
-        *(Column(index.title(path), f"verdict_{number}") for number, path in enumerate(paths)),
-    )
     values = matrix.some(getattr(result.axes, down), matrix.MOST_ROWS)
-    rows = tuple(
-        (Cell(matrix.text(down, value)), *(_cell(index.at(path, {down: value}), True) for path in paths))
-        for value in values
-    )
-    return Table("Verdicts", columns, rows, READING)
+    points = [[index.at(path, {down: value}) for path in index.paths] for value in values]
+    names = [(index.title(path), f"verdict_{number}") for number, path in enumerate(index.paths)]
+    note = _note(index, True, _thinned(result, down, len(values)))
+    return _filled("Verdicts", (down, values), names, [[_cell(point, True) for point in row] for row in points], note)
 
 
-def _matrix(
-    result: Sweep, index: Index, path: tuple[str, int], fixed: Coordinates, down: str, across: str
-) -> Table | None:
-    """Two axes for one path; None where nothing could be answered."""
+def _matrix(result: Sweep, index: Index, path: Path, fixed: Coordinates, names: tuple[str, str]) -> Table:
+    """Two axes for one path."""
+    down, across = names
     downs = matrix.some(getattr(result.axes, down), matrix.MOST_ROWS)
     acrosses = matrix.some(getattr(result.axes, across), matrix.MOST_COLUMNS)
-    margins = len(acrosses) <= WITH_MARGINS
     points = [[index.at(path, {**fixed, down: value, across: other}) for other in acrosses] for value in downs]
-    if not any(any(row) for row in points):
-        return None
-    columns = (
-        Column(matrix.heading(down), down),
-        *(Column(matrix.text(across, other), f"{across}_{number}") for number, other in enumerate(acrosses)),
-    )
-    rows = tuple(
-        (Cell(matrix.text(down, value)), *(_cell(point, margins) for point in row))
-        for value, row in zip(downs, points, strict=True)
-    )
     said = ", ".join(f"{TITLES[name]} {matrix.text(name, value)}" for name, value in fixed.items())
     title = f"{index.title(path)}{f', {said}' if said else ''}: {TITLES[across]} across"
-    return Table(title, columns, rows, READING if margins else READING.replace(", with the margin", ""))
+    columns = [(matrix.text(across, other), f"{across}_{number}") for number, other in enumerate(acrosses)]
+    thinned = f"{_thinned(result, down, len(downs))}{_thinned(result, across, len(acrosses))}"
+    margins = len(acrosses) <= WITH_MARGINS
+    cells = [[_cell(point, margins) for point in row] for row in points]
+    return _filled(title, (down, downs), columns, cells, _note(index, margins, thinned))
 
 
-def _cell(point: Point | None, margins: bool) -> Cell:
+def _filled(
+    title: str, down: tuple[str, list[Any]], names: list[tuple[str, str]], cells: list[list[Cell | None]], note: str
+) -> Table:
+    """The rows and the columns that hold a point."""
+    name, values = down
+    kept = [place for place in range(len(names)) if any(row[place] for row in cells)]
+    columns = (Column(matrix.heading(name), name), *(Column(*names[place]) for place in kept))
+    rows = tuple(
+        (Cell(matrix.text(name, value)), *(row[place] or Cell("") for place in kept))
+        for value, row in zip(values, cells, strict=True)
+        if any(row)
+    )
+    return Table(title, columns, rows, note, repeated=1)
+
+
+def _thinned(result: Sweep, name: str, shown: int) -> str:
+    """A word on the values that a matrix leaves out."""
+    count = len(getattr(result.axes, name))
+    left = f" {units.count(shown)} of {units.count(count)} values of {TITLES[name]} are shown; --format csv has all."
+    return left if shown < count else ""
+
+
+def _note(index: Index, margins: bool, thinned: str) -> str:
+    legend = index.places.legend()
+    reading = READING if margins else READING.replace(", with the margin", "")
+    return f"{reading}{thinned}{f' {legend}.' if legend else ''}"
+
+
+def _cell(point: Point | None, margins: bool) -> Cell | None:
     if point is None:
-        return Cell("")
+        return None
     series, place = point.series, point.place
     verdict = series.verdict(place)
     doubt = "" if series.sure(place) else "?"
@@ -134,16 +150,16 @@ def _points(result: Sweep, index: Index) -> Iterator[Table]:
         Column("Margin", "margin", number=True),
         Column("Verdict", "verdict"),
     )
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for coordinates in matrix.each_of(result.axes, matrix.upright(result.axes)):
-        for path in index.paths:
-            point = index.at(path, coordinates)
-            if point:
-                rows.append((*(Cell(matrix.text(name, coordinates[name])) for name in names), *_figures(point)))
-    yield Table("Points", columns, tuple(rows))
+        rows += [
+            (*(Cell(matrix.text(name, coordinates[name])) for name in names), *_figures(point, _new(result)))
+            for _, point in index.distinct(coordinates)
+        ]
+    yield Table("Points", columns, tuple(rows), repeated=len(names) + 2)
 
 
-def _figures(point: Point) -> tuple[Cell, ...]:
+def _figures(point: Point, new: bool) -> tuple[Cell, ...]:
     series, place = point.series, point.place
     columns, length = series.columns, place % len(series.tokens)
     rate = series.bandwidths[place // len(series.tokens) % len(series.bandwidths)]
@@ -158,7 +174,7 @@ def _figures(point: Point) -> tuple[Cell, ...]:
         Cell(units.short(series.kv_bytes[length], "B")),
         Cell(units.short(columns.recompute_s[place], "s")),
         Cell(units.short(columns.fetch_s[place], "s")),
-        *_first_token(point),
+        *([_first_token(point)] if new else []),
         Cell(usual if low == high else f"{usual} ({low} to {high})"),
         Cell(series.verdict(place), series.verdict(place)),
     )
@@ -169,15 +185,13 @@ def _new(result: Sweep) -> bool:
     return any(series.new_tokens for series in result.points.series)
 
 
-def _first_token(point: Point) -> tuple[Cell, ...]:
+def _first_token(point: Point) -> Cell:
     """With the prefix in the tier, and without it."""
     columns, place = point.series.columns, point.place
-    if not point.series.new_tokens:
-        return ()
     fetched, computed = (
         units.short(s[place] + columns.rest_s[place], "s") for s in (columns.fetch_s, columns.recompute_s)
     )
-    return (Cell(f"{fetched} ({computed} without)"),)
+    return Cell(f"{fetched} ({computed} without)")
 
 
 def _left_out(result: Sweep) -> Iterator[Lines]:

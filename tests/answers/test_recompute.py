@@ -213,3 +213,20 @@ def test_a_changed_model_under_a_shipped_name_has_none_of_its_stated_rates_and_c
     found = kvcalc.margin(str(tmp_path / "mine.yaml"), "h100-pcie5", 20_000).recompute
     assert found.basis == "fit"
     assert found.seconds < 0.4 / 4  # a tenth of the layers
+
+
+def test_textbook_rate_of_which_nothing_is_measured_is_bounded_by_the_model(ask):
+    """bf16 KV has no curve at TP 8: 400 ms by the chapter's rate, 763 ms by the model (its terms add up to it)."""
+    found = ask(kv_dtype="bf16")
+    modelled = ask(kv_dtype="bf16", prefill="model").recompute
+    assert (found.recompute.basis, found.recompute.low_s) == ("textbook", 0.4)
+    assert found.recompute.high_s == modelled.high_s > 0.7
+    nvme = next(path for path in found.paths if path.tier == "nvme-gen4")
+    assert (nvme.verdict, nvme.sure) == ("recompute", False)
+
+
+def test_verdict_that_the_model_would_change_is_a_warning(ask):
+    """DRAM over one link: 400 ms / 119 ms is marginal below 5x, 763 ms / 119 ms is not."""
+    (said,) = [each for each in ask(kv_dtype="bf16", links=1, min_margin=5.0).warnings if "textbook's" in each]
+    assert "by the prefill model" in said
+    assert "dram-pcie5 is restore (6.4x)" in said

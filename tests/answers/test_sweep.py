@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import kvcalc
 from kvcalc import Options, UserError
 from kvcalc.answers import batch
-from kvcalc.answers.axes import LARGEST, SMALL, Axes
+from kvcalc.answers.axes import LARGEST, MOST_SETTLED, SMALL, Axes
 from kvcalc.answers.sweep import sweep
 from kvcalc.answers.sweep_result import KEYS
 
@@ -183,3 +183,53 @@ def test_assumptions_of_some_combinations_name_them():
     result = sweep(replace(CHAPTER, hardware=("h100-pcie5", "h200-pcie5")))
     told = [each.text for each in result.assumptions if "prefill" in each.text or "profile" in each.text]
     assert told[0].startswith("h100-pcie5: Recompute time: rate in the node profile")
+
+
+def test_new_tokens_are_an_axis_with_the_first_token_with_and_without_the_tier():
+    """The chapter's rate: 1,000 new tokens take 20 ms after the prefix, whose 20,000 take 400 ms."""
+    found = list(sweep(replace(CHAPTER, tokens=(20_000,), links=(1,), new=(0, 1000)), Options(tiers=("dram",))).points)
+    assert [row["new_tokens"] for row in found] == [0, 1000]
+    assert [row["first_token_without_s"] for row in found] == pytest.approx([0.4, 0.42])
+    assert [row["first_token_s"] - row["fetch_s"] for row in found] == pytest.approx([0.0, 0.02])
+
+
+def test_each_of_the_new_tokens_is_what_margin_answers_with_them():
+    axes = Axes(("deepseek-v3.2",), ("h200-pcie5",), (20_000,), new=(100, 5000))
+    for row in sweep(axes).points:
+        expected = kvcalc.margin("deepseek-v3.2", "h200-pcie5", 20_000, Options(new=row["new_tokens"]))
+        paths = {(path.tier, path.links): path.margin for path in expected.paths}
+        assert row["margin"] == pytest.approx(paths[row["tier"], row["links"]], rel=1e-12)
+
+
+def test_more_combinations_than_are_settled_in_a_minute_or_so_are_refused_at_once():
+    axes = replace(CHAPTER, concurrency=tuple(range(1, 151)), links=tuple(range(1, 151)))
+    assert axes.settled == 22_500 > MOST_SETTLED
+    with pytest.raises(UserError, match=r"22,500 combinations are too many, the most is 20,000: .* take fewer values"):
+        sweep(axes)
+
+
+@pytest.mark.parametrize(("changed", "settled"), [
+    ({"prefill": (1e4, 2e4, 3e4)}, 1), ({"prefill": (None, 1e4, 2e4)}, 2), ({"tp": (1, 2, 4)}, 3),
+    ({"tokens": (1, 2, 3), "bandwidth": (1e9, 2e9)}, 1), ({"new": (0, 1), "kv_dtype": ("fp8", "bf16")}, 4),
+])  # fmt: skip
+def test_lengths_and_rates_are_not_settled_one_by_one(changed, settled):
+    axes = replace(CHAPTER, **changed)
+    assert axes.settled == settled == len(list(axes.combinations()))
+
+
+def test_progress_is_told_for_every_combination():
+    told = []
+    sweep(replace(CHAPTER, tp=(2, 4, 8)), settled_one=lambda done, of: told.append((done, of)))
+    assert told == [(0, 3), (1, 3), (2, 3)]
+
+
+def test_recompute_times_of_different_bases_are_a_warning():
+    (said,) = sweep(replace(CHAPTER, tp=(4, 8))).warnings
+    assert "measured at TP 4; textbook at TP 8; --prefill model puts all on one" in said
+    assert sweep(replace(CHAPTER, tp=(4, 8)), Options(prefill="model")).warnings == ()
+    assert sweep(replace(CHAPTER, prefill=("model", "textbook"))).warnings == ()
+
+
+def test_a_grid_of_which_nothing_can_be_answered_names_a_combination():
+    with pytest.raises(UserError, match="none of the 2 combinations can be answered; TP 16: 'h100-pcie5' has 8 GPUs"):
+        sweep(replace(CHAPTER, tp=(16, 32)))

@@ -175,7 +175,7 @@ def test_explain_adds_the_arithmetic(run):
 
 def test_output_is_written_to_the_file_and_nothing_printed(run, tmp_path):
     file = tmp_path / "answer.md"
-    assert run(*CHAPTER, "--output", str(file)) == (0, "", "")
+    assert run(*CHAPTER, "--output", str(file)) == (0, "", f"kvcalc: wrote {file}\n")
     assert file.read_text() == run(*CHAPTER).out
     assert os.listdir(tmp_path) == ["answer.md"]
 
@@ -183,7 +183,7 @@ def test_output_is_written_to_the_file_and_nothing_printed(run, tmp_path):
 @pytest.mark.parametrize("form", ["text", "markdown", "json", "csv"])
 def test_output_takes_every_format(run, tmp_path, form):
     file = tmp_path / "answer"
-    assert run(*CHAPTER, "--format", form, "--output", str(file)) == (0, "", "")
+    assert run(*CHAPTER, "--format", form, "--output", str(file)) == (0, "", f"kvcalc: wrote {file}\n")
     assert file.read_text() == run(*CHAPTER, "--format", form).out
 
 

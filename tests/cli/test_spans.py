@@ -48,6 +48,9 @@ def test_a_range_begins_and_ends_where_it_says_and_rises(low, more, steps):
     ("1..10:x", "is not a number of steps"),
     ("20,000", "begins with 0; commas part values, so write 20000 instead of 20,000"),
     ("1k..1M:1000000000", "a grid of 1,000,000,000 points is too large"),
+    ("1k:5", "'1k:5' has steps but no end; write a range like '1k..1M:25'"),
+    ("1k...1M", "'1k...1M' has too many points; write a range like '1k..1M'"),
+    ("1k....1M", "has too many points"),
     ("1..2..3", "is not a count of tokens"),
 ])  # fmt: skip
 def test_what_is_no_list_or_range_is_refused(text, said):

@@ -80,6 +80,8 @@ def test_all_nodes(run):
     (("--bandwidth", "tape=1GB/s,2GB/s"), "no tier 'tape'"),
     (("--bandwidth", "dram=1GB/s,2GB/s", "--bandwidth", "nvme=1GB/s,2GB/s"), "sweep one tier"),
     (("--bandwidth", "1GB/s", "--bandwidth", "2GB/s"), "is given twice"),
+    (("--bandwidth", "=5GB/s"), "'=5GB/s' has no tier before '='; write one like 'dram=5GB/s' or 'all=5GB/s'"),
+    (("--bandwidth", "dram="), "'dram=' has no rate after '='"),
     (("--prefill", "quick"), "--prefill: 'quick' is not a rate in tokens a second"),
     (("--kv-dtype", "fp8,fp9"), "no KV format 'fp9'"),
     (("--model", "llama3-7b"), "no model 'llama3-7b'; did you mean 'llama3-70b'?"),
@@ -104,7 +106,75 @@ def test_a_plot_that_cannot_be_written_is_refused_before_any_work(refused, tmp_p
     assert said in refused(command, "--model", "llama3-70b", "--plot", tmp_path / name)
 
 
+@pytest.mark.parametrize("command", ["sweep", "crossover"])
+def test_outputs_are_checked_together_and_nothing_is_left_of_a_refused_run(refused, tmp_path, monkeypatch, command):
+    asked = (command, "--model", "llama3-70b", "--plot", tmp_path / "plot.png")
+    monkeypatch.setattr(question, "sweep", None)  # would raise TypeError
+    monkeypatch.setattr("kvcalc.answers.crossover.crossover", None)
+    assert "cannot be written" in refused(*asked, "--output", tmp_path / "missing" / "page.md")
+    assert "--output and --plot both name" in refused(*asked, "--output", tmp_path / "plot.png")
+    assert list(tmp_path.glob("*.*")) == []
+
+
+def test_files_that_were_written_are_named_on_stderr(run, tmp_path):
+    page, plot = tmp_path / "page.md", tmp_path / "plot.svg"
+    ran = run(*CHAPTER, "--seq", "1k,20k", "--tier", "dram", "--output", page, "--plot", plot)
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == f"kvcalc: wrote {plot}\nkvcalc: wrote {page}\n"
+    assert page.read_text().startswith("## Llama 3 70B")
+
+
+def test_one_tier_swept_beside_a_rate_for_all_keeps_the_nodes_tiers(run):
+    asked = ("--links", "1", "--bandwidth", "dram=1GB/s..4GB/s", "--bandwidth", "all=5GB/s", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(run(*CHAPTER, *asked).out)))
+    assert {float(row["link_bytes_per_s"]) for row in rows if row["tier"] == "dram-pcie5"} == {1e9, 2e9, 4e9}
+    others = [row for row in rows if row["tier"] != "dram-pcie5"]
+    assert {row["tier"] for row in others} == {"nvme-gen4", "infiniband-400g", "ethernet-25g", "remote-store"}
+    assert {float(row["link_bytes_per_s"]) for row in others} == {5e9}
+
+
 def test_matplotlib_that_is_missing_is_named_with_its_extra(refused, tmp_path, monkeypatch):
     monkeypatch.setattr("kvcalc.plots.figure.find_spec", lambda _: None)
     said = refused(*CHAPTER, "--plot", tmp_path / "plot.png")
     assert said == "--plot needs matplotlib; install it with pip install 'kvcalc[plot]'"
+
+
+def test_one_link_that_is_all_links_is_one_point(run):
+    """TP 1 has one link; TP 2, 4 and 8 have one and all."""
+    points = run(*CHAPTER, "--tp", "1,2,4,8", "--tier", "dram").out.split("### Points")[1].split("###")[0]
+    assert points.count("| dram-pcie5 |") == 7
+
+
+def test_values_that_are_not_shown_are_said(run):
+    out = run(*CHAPTER, "--seq", "1k..1M:500", "--bandwidth", "dram=1GB/s..64GB/s:100", "--links", "1").out
+    assert "24 of 500 values of tokens are shown; --format csv has all." in out
+    assert "24 of 100 values of bandwidth of a link are shown; --format csv has all." in out
+
+
+def test_tiers_of_a_medium_share_a_matrix_over_nodes(run):
+    """The two nodes call their DRAM and their flash differently; only h100-pcie5 has a remote store."""
+    out = run("sweep", "--model", "llama3-70b", "--hardware", "h100-pcie5,gb200-nvlink-c2c", "--links", "1").out
+    (head,) = [line for line in out.splitlines() if line.startswith("| Node") and "Tier" not in line]
+    assert [cell.strip() for cell in head.strip("|").split("|")][1:3] == ["dram, 1 link", "nvme, 1 link"]
+    assert "dram: dram-pcie5, dram-c2c-gb200" in out
+    rows = [line for line in out.splitlines() if line.startswith("| gb200-nvlink-c2c |") and "GB/s" not in line]
+    assert len(rows) == 1
+
+
+def test_matrices_have_no_empty_rows_or_columns(run):
+    out = run(*CHAPTER, "--hardware", "all", "--seq", "1k..4k", "--tier", "nvme").out
+    for block in out.split("###")[1:]:
+        if "across" in block.split("\n")[0]:
+            lines = [line.strip("|").split("|") for line in block.splitlines() if line.startswith("|")]
+            assert all(any(cell.strip() for cell in row[1:]) for row in lines)
+            assert all(any(row[place].strip() for row in lines[2:]) for place in range(len(lines[0])))
+
+
+def test_new_tokens_may_be_a_range(run):
+    ran = run(*CHAPTER, "--new", "1k..4k", "--tier", "dram", "--links", "1", "--format", "csv")
+    assert [row["new_tokens"] for row in csv.DictReader(io.StringIO(ran.out))] == ["1000", "2000", "4000"]
+
+
+def test_bases_that_differ_are_warned_of_on_the_page(run):
+    assert "### Warnings" in run(*CHAPTER, "--tp", "4,8").out
+    assert "### Warnings" not in run(*CHAPTER, "--tp", "4,8", "--prefill", "model").out

@@ -113,7 +113,7 @@ def test_pipe_gets_markdown(tmp_path, capsys):
 
 
 def test_file_gets_markdown_also_from_a_terminal(terminal, tmp_path):
-    assert terminal(80, *CHAPTER, "--output", "answer.md") == ""
+    assert terminal(80, *CHAPTER, "--output", "answer.md") == "kvcalc: wrote answer.md\n"
     assert (tmp_path / "answer.md").read_text().startswith("## Llama 3 70B")
 
 
