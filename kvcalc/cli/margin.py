@@ -45,8 +45,12 @@ def margin(
     use: Annotated[
         Use, typer.Option(help="What offloading is for: prefix cache, preemption, decoding from it, sharing")
     ] = "prefix",
-    batch: Annotated[int, typer.Option(min=1, help="Sequences that decode together, for --use active")] = 1,
-    replicas: Annotated[int, typer.Option(min=2, help="Replicas that share one copy, for --use shared")] = 2,
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="Sequences that decode together, for --use active", show_default="1")
+    ] = None,
+    replicas: Annotated[
+        int | None, typer.Option(min=2, help="Replicas that share one copy, for --use shared", show_default="2")
+    ] = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="Restores that begin together on the node")] = None,
     rate: asked.RateOption = None,
     hit_rate: asked.HitRateOption = None,
@@ -83,6 +87,8 @@ def margin(
         rate=None if rate is None else read("--rate", rate, amounts.frequency),
         hit_rate=None if hit_rate is None else read("--hit-rate", hit_rate, amounts.share),
     )
+    if fail_if is not None and use == "active":
+        raise UserError("--fail-if: decoding from a tier has no verdict; take --use prefix, preempt or shared")
     tokens = read("--seq", seq, units.tokens)
     found = catalog.model(model)
     results = _results(found, hardware or [DEFAULT_NODE], tokens, options)

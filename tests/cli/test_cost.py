@@ -61,7 +61,7 @@ def test_explained_arithmetic_has_the_numbers_in_it(run):
     (("--gb-month", "0.30 USD@2026-11-29"), "no tier and value"),
     (("--gb-month", "tape=0.30 USD@2026-11-29"), "no tier 'tape' here"),
     ((*PRICED, "--gb-month", "nvme=0.03 EUR@2026-11-29"), "can't be compared"),
-    (("--endurance", "nvme=1 DWPD"), "not the endurance of a drive"),
+    (("--endurance", "nvme=1 DWPD"), "add the years of its warranty"),
     (("--endurance", "nvme=0 DWPD for 5 years"), "not the endurance of a drive"),
     (("--endurance", "dram=1 DWPD for 5 years"), "is no drive"),
     (("--capacity", "dram=0 B"), "holds something"),

@@ -58,7 +58,6 @@ def test_use_decides_what_a_pipeline_fails_on(run):
     nic = (*CHAPTER, "--tier", "infiniband", "--links", "1", "--fail-if", "marginal", "--format", "json")
     assert run(*nic).code == 0
     assert run(*nic, "--use", "preempt").code == 3
-    assert run(*nic, "--use", "active").code == 0  # which has no verdict
 
 
 @pytest.mark.parametrize(("options", "words"), [
@@ -66,6 +65,12 @@ def test_use_decides_what_a_pipeline_fails_on(run):
     (("--batch", "0"), "--batch"),
     (("--replicas", "1"), "--replicas"),
     (("--concurrency", "0"), "--concurrency"),
+    (("--batch", "4"), "--batch is for --use active"),
+    (("--use", "active", "--replicas", "4"), "--replicas is for --use shared"),
+    (("--use", "active", "--batch", "1000001"), "at most 1,000,000"),
+    (("--use", "shared", "--replicas", "1000001"), "at most 1,000,000"),
+    (("--concurrency", "1000001"), "at most 1,000,000"),
+    (("--use", "active", "--fail-if", "recompute"), "decoding from a tier has no verdict"),
     (("--concurrency", "-3"), "--concurrency"),
     (("--rate", "2/s"), "--rate needs --hit-rate"),
     (("--rate", "2/s", "--hit-rate", "1.01"), "more than the whole"),
