@@ -44,11 +44,22 @@ class Contention:
     stations: tuple[Station, ...]
     concurrent_fetch_s: float | None  # until all restores that begin together are done
     concurrent_margin: float | None  # those recomputed together over that
-    wait_s: float | None  # mean, at the rate; None: not asked, or it only grows
+    wait_s: float | None  # mean, at the rate; None: not asked, no hits, or a queue only grows
     loaded_fetch_s: float | None  # fetch with that wait
-    loaded_margin: float | None
+    loaded_margin: float | None  # recompute with its wait for the GPUs over that
+    loaded_verdict: Verdict | None  # recompute where a queue only grows; None: not asked
     utilisation: float | None  # of the busiest station
     saturation_per_s: float | None  # of the station that is first full
+
+    @property
+    def saturated(self) -> bool:
+        """Does the queue of a station only grow, of reads or of writes?"""
+        return self.utilisation is not None and self.utilisation >= 1
+
+    @property
+    def each(self) -> bool:
+        """Do several restores run side by side, each over its own links?"""
+        return self.stations[0].servers > 1
 
 
 @frozen
@@ -61,9 +72,16 @@ class Traffic:
     replicas: int  # on the node
     concurrent_recompute_s: float | None
     prefill_utilisation: float | None  # of the GPUs, at the hit rate
+    prefill_wait_s: float | None  # mean, for the GPUs; None: not asked, or it only grows
+    loaded_recompute_s: float | None  # recompute with that wait
     prefill_saturation_per_s: float | None
     prefill_saturation_without_per_s: float | None  # with no hit
     paths: tuple[Contention, ...]
+
+    @property
+    def overloaded(self) -> bool:
+        """Are the GPUs asked for more prefill than they can do?"""
+        return self.prefill_utilisation is not None and self.prefill_utilisation >= 1
 
 
 @frozen

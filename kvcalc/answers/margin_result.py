@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from kvcalc.answers.flips import Flip
 from kvcalc.frozen import frozen
-from kvcalc.physics.crossover import Verdict
+from kvcalc.physics.crossover import BEST_FIRST, Verdict
 from kvcalc.physics.prefill import Term
 from kvcalc.profiles.sources import Source
 
@@ -158,7 +158,16 @@ class Margin:
 
 
 def verdicts(result: Margin) -> tuple[Verdict | None, ...]:
-    """The best path's of each tier, for the use that was asked about. None: not known, or decoding, which has none."""
+    """The best path's of each tier, for the use that was asked about. None: not known, or decoding, which has none.
+
+    At a rate they are those under load: a path whose queue only grows restores nothing.
+    """
+    if not result.uses and result.traffic and result.traffic.rate_per_s is not None:
+        loaded: dict[str, Verdict] = {}
+        for each in result.traffic.paths:
+            found = [verdict for verdict in (each.loaded_verdict, loaded.get(each.tier)) if verdict]
+            loaded[each.tier] = min(found, key=BEST_FIRST.index)
+        return tuple(loaded.values())
     if not result.uses:
         return tuple(path.verdict for path in best(result.paths))
     from kvcalc.answers.margin_parts import Active

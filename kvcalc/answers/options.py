@@ -84,12 +84,14 @@ def _words(options: Options) -> None:
 
 
 def _numbers(options: Options) -> None:
-    counts = {"tp": options.tp, "links": options.links, "page": options.page, "batch": options.batch}
-    for name, count in (counts | {"replicas": options.replicas, "concurrency": options.concurrency}).items():
+    large = {"batch": options.batch, "replicas": options.replicas, "concurrency": options.concurrency}
+    for name, many in large.items():
+        if type(many) is int and many > MOST:
+            raise UserError(f"--{name}: {units.count(many)} are too many; at most {units.count(MOST)}")
+    counts = {"tp": options.tp, "links": options.links, "page": options.page}
+    for name, count in (counts | large).items():
         if count is not None and count != "all" and (type(count) is not int or count < 1):
             raise UserError(f"--{name}: {shown(count)} is not a whole number from 1")
-        if name in ("batch", "replicas", "concurrency") and count is not None and count > MOST:
-            raise UserError(f"--{name}: {units.count(count)} are too many; at most {units.count(MOST)}")
     rates = {f"--bandwidth {tier}": rate for tier, rate in options.bandwidth.items()}
     if options.prefill is not None and not isinstance(options.prefill, str):
         rates["--prefill"] = options.prefill

@@ -30,7 +30,7 @@ def uses(setting: Setting) -> tuple[Preemption, ...] | tuple[Active, ...] | tupl
 def _preempt(setting: Setting, path: Path) -> Preemption:
     load = setting.loads(setting.tokens)
     recompute = setting.recompute(setting.ways.chosen, setting.tokens)
-    back, inwards = offload.route(path, setting.tp, setting.engine), path.typical.seconds(load)
+    back, inwards = offload.route(path, setting), path.typical.seconds(load)
     outwards = back.seconds(load) if back else None
     margin = None if outwards is None else recompute / (outwards + inwards)
     return Preemption(

@@ -112,8 +112,12 @@ def _results(model: Model, hardware: list[str], tokens: int, options: Options) -
 
 
 def _code(results: list[Margin], fail_if: str | None) -> int:
-    """3 if the verdict of any tier, that of its best path and of the use, is as bad as `fail_if` or worse."""
+    """3 if the verdict of any tier, that of its best path and of the use, is as bad as `fail_if` or worse.
+
+    So it is where the GPUs are asked for more prefill than they can do.
+    """
     if fail_if is None:
         return 0
     bad = BEST_FIRST[BEST_FIRST.index(fail_if) :]
-    return 3 if any(verdict in bad for result in results for verdict in verdicts(result)) else 0
+    overloaded = any(result.traffic and result.traffic.overloaded for result in results)
+    return 3 if overloaded or any(verdict in bad for result in results for verdict in verdicts(result)) else 0

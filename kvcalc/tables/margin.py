@@ -41,14 +41,19 @@ def page(results: Sequence[Margin], steps: bool = False) -> Page:
 def _summary(result: Margin) -> str:
     """Which tiers win, each by its best path, and whether that is sure."""
     if result.uses:
-        return parts.summary(result)
+        return parts.summary(result) + parts.over(result)
     said = [
         f"{verdict} {'instead of' if verdict == 'recompute' else 'from'} {_named(tiers, result)}"
         for verdict in BEST_FIRST
         if (tiers := [path for path in best(result.paths) if path.verdict == verdict])
     ]
     text = "; ".join(said) + "."
-    return ("" if result.fits is not False else "Does not fit in memory. ") + text[0].upper() + text[1:]
+    return (
+        ("" if result.fits is not False else "Does not fit in memory. ")
+        + text[0].upper()
+        + text[1:]
+        + parts.over(result)
+    )
 
 
 def _named(paths: list[PathAnswer], result: Margin) -> str:

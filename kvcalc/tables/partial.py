@@ -33,7 +33,8 @@ def blocks(result: Margin, on: str) -> Iterator[Table]:
         (Cell("HBM"), *kept, *none[:2]),
         *((Cell(words.path(hit.tier, hit.links)), *_row(hit)) for hit in result.partial_hits),
     ]
-    asked = f"{units.count(result.tokens)} tokens cached, {units.count(result.new_tokens)} new"
+    alone = ", one request alone" if result.traffic else ""
+    asked = f"{units.count(result.tokens)} tokens cached, {units.count(result.new_tokens)} new{alone}"
     yield Table(f"Time to first token, {asked}{on}", columns, tuple(rows), READING)
 
 

@@ -30,6 +30,15 @@ def summary(result: Margin) -> str:
     return uses.summary(result)
 
 
+def over(result: Margin) -> str:
+    """What the rate that was asked about is too much for, for the headline."""
+    if not result.traffic:
+        return ""
+    from kvcalc.tables import contention
+
+    return contention.over(result)
+
+
 def _asked(result: Margin) -> Iterator[ModuleType]:
     if result.uses:
         yield import_module("kvcalc.tables.uses")
