@@ -16,7 +16,10 @@ class PartialHit:
     first_token_layered_s: float  # each layer is computed while the next is loading
     bound_by: Literal["link", "compute"]  # what the layered time waits for
     cached_to_new: float
-    link_bound_cached_to_new: float | None  # the ratio beyond which the link decides; None: no ratio
+    link_bound_short: bool  # does the link decide for the shortest prefix?
+    link_bound_turns: tuple[int, ...]  # cached tokens from which that is otherwise, in turn
+    linear: bool  # does each cached token add as much as the one before it, so that a ratio says it?
+    link_bound_cached_to_new: float | None  # beyond it the link decides; None: it never does, or there is no ratio
     recompute_s_per_token: float  # r: a new token with nothing before it
     fetch_s_per_token: float  # f: a cached token
     pair_s: float  # q: a new token attends to a cached one
@@ -120,6 +123,7 @@ class Sharing:
     """One copy for all replicas, over one path between them, against a copy in each replica's DRAM."""
 
     tier: str
+    tier_title: str  # from where it is read over there
     links: int
     replicas: int
     local_s: float  # from the own node's DRAM

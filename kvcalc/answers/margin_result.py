@@ -104,8 +104,9 @@ class TierRoom:
     """Prefixes that a tier holds."""
 
     tier: str
-    capacity_bytes: float
+    capacity_bytes: float  # of all of it, which the replicas of the node share
     prefixes: int
+    prefixes_fp8: int  # with FP8 KV
 
 
 @frozen

@@ -103,6 +103,7 @@ def _share(setting: Setting, path: Path, local: float) -> Sharing:
     recompute = setting.recompute(setting.ways.chosen, setting.tokens)
     return Sharing(
         tier=path.tier.name,
+        tier_title=path.tier.title,
         links=path.links,
         replicas=replicas,
         local_s=local,

@@ -14,18 +14,30 @@ READING = (
 )
 
 
+TITLES = {
+    "preempt": "swap out and in, or recompute?",
+    "active": "decode with the KV in a tier?",
+    "shared": "one copy for all replicas, or one in each?",
+}
+
+
 def page(results: Sequence[Margin], steps: bool = False) -> Page:
     """One answer, or several nodes side by side; with `steps` also the arithmetic, line by line."""
     first = results[0]
-    several = len(results) > 1
+    several, prefix = len(results) > 1, first.use == "prefix"
     blocks = [
-        *([_best(results)] if several else []),
+        *([_best(results)] if several and prefix else []),
+        *(block for result in results for block in parts.use(result, words.on(result, results))),
         _restored(results),
         *_recompute(results),
-        *(_paths(result, words.on(result, results), READING if result is first else "") for result in results),
+        *(
+            _paths(result, words.on(result, results), READING if result is first else "")
+            for result in results
+            if prefix
+        ),
         *(block for result in results for block in parts.blocks(result, words.on(result, results))),
         *_warnings(results),
-        *(changes.table(result, words.on(result, results)) for result in results),
+        *(changes.table(result, words.on(result, results)) for result in results if prefix),
         *(
             Lines(f"Arithmetic{words.on(result, results)}", (*explain.lines(result), *parts.arithmetic(result)))
             for result in results
@@ -34,7 +46,8 @@ def page(results: Sequence[Margin], steps: bool = False) -> Page:
         *([] if several else [room.block(first.room, first.tokens, first.kv_stored)]),
         *_assumptions(results),
     ]
-    title = f"{first.model_title}, {units.count(first.tokens)} tokens: fetch or recompute?"
+    asks = "fetch or recompute?" if prefix else TITLES[first.use]
+    title = f"{first.model_title}, {units.count(first.tokens)} tokens: {asks}"
     return Page(title, "" if several else _summary(first), tuple(blocks), lambda: flat.table(results))
 
 

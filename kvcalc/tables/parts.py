@@ -12,9 +12,18 @@ from kvcalc.tables.page import Table
 
 
 def blocks(result: Margin, on: str) -> Iterator[Table]:
-    """Their tables; `on` ends the titles."""
+    """Their tables, those of the use apart; `on` ends the titles."""
     for part in _asked(result):
-        yield from part.blocks(result, on)
+        if not part.__name__.endswith(".uses"):
+            yield from part.blocks(result, on)
+
+
+def use(result: Margin, on: str) -> Iterator[Table]:
+    """The table of another use than the prefix cache: it is the answer."""
+    if result.uses:
+        from kvcalc.tables import uses
+
+        yield from uses.blocks(result, on)
 
 
 def arithmetic(result: Margin) -> Iterator[str]:
