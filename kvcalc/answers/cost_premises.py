@@ -56,4 +56,4 @@ def warnings(case: Case) -> Iterator[str]:
     for tier in case.setting.tiers:
         size = case.size(tier)
         if size is not None and size < case.bytes:
-            yield f"{tier.name}: {units.short(size, 'B')} hold no prefix of {units.short(case.bytes, 'B')}"
+            yield f"{tier.name}: {units.short(size, 'B')} holds no prefix of {units.short(case.bytes, 'B')}"

@@ -161,20 +161,29 @@ class Margin:
 def verdicts(result: Margin) -> tuple[Verdict | None, ...]:
     """The best path's of each tier, for the use that was asked about. None: not known, or decoding, which has none.
 
-    At a rate they are those under load: a path whose queue only grows restores nothing.
+    At a rate a path whose queue only grows restores nothing, and a prefix's verdict is that under load.
     """
-    if not result.uses and result.traffic and result.traffic.rate_per_s is not None:
-        loaded: dict[str, Verdict] = {}
-        for each in result.traffic.paths:
-            found = [verdict for verdict in (each.loaded_verdict, loaded.get(each.tier)) if verdict]
-            loaded[each.tier] = min(found, key=BEST_FIRST.index)
-        return tuple(loaded.values())
-    if not result.uses:
+    if result.uses:
+        return _of_use(result)
+    if result.traffic is None or result.traffic.rate_per_s is None:
         return tuple(path.verdict for path in best(result.paths))
+    loaded: dict[str, Verdict] = {}
+    for each in result.traffic.paths:
+        found = [verdict for verdict in (each.loaded_verdict, loaded.get(each.tier)) if verdict]
+        loaded[each.tier] = min(found, key=BEST_FIRST.index)
+    return tuple(loaded.values())
+
+
+def _of_use(result: Margin) -> tuple[Verdict | None, ...]:
     from kvcalc.answers.margin_parts import Active
 
-    tiers: dict[str, Preemption | Sharing] = {}
+    traffic = result.traffic
+    full = {(path.tier, path.links) for path in (traffic.paths if traffic else ()) if path.saturated}
+    tiers: dict[str, tuple[float, Verdict | None]] = {}
     for use in result.uses:
-        if not isinstance(use, Active) and (use.tier not in tiers or (use.margin or 0) > (tiers[use.tier].margin or 0)):
-            tiers[use.tier] = use
-    return tuple(use.verdict for use in tiers.values())
+        if isinstance(use, Active):
+            continue
+        found = (0.0, BEST_FIRST[-1]) if (use.tier, use.links) in full else (use.margin or 0.0, use.verdict)
+        if use.tier not in tiers or found[0] > tiers[use.tier][0]:
+            tiers[use.tier] = found
+    return tuple(verdict for _, verdict in tiers.values())

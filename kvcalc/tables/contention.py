@@ -82,6 +82,7 @@ def over(result: Margin) -> str:
     if traffic is None or traffic.rate_per_s is None:
         return ""
     tiers = {each.tier for each in traffic.paths} - {each.tier for each in traffic.paths if not each.saturated}
+    tiers &= {use.tier for use in result.uses} or tiers
     full = [each.tier for each in traffic.paths if each.tier in tiers]
     named = [*(["the GPUs"] if traffic.overloaded else []), *dict.fromkeys(full)]
     return f" At {_asked(traffic)} over capacity: {', '.join(named)}." if named else ""

@@ -14,13 +14,6 @@ READING = (
 )
 
 
-TITLES = {
-    "preempt": "swap out and in, or recompute?",
-    "active": "decode with the KV in a tier?",
-    "shared": "one copy for all replicas, or one in each?",
-}
-
-
 def page(results: Sequence[Margin], steps: bool = False) -> Page:
     """One answer, or several nodes side by side; with `steps` also the arithmetic, line by line."""
     first = results[0]
@@ -46,8 +39,7 @@ def page(results: Sequence[Margin], steps: bool = False) -> Page:
         *([] if several else [room.block(first.room, first.tokens, first.kv_stored)]),
         *_assumptions(results),
     ]
-    asks = "fetch or recompute?" if prefix else TITLES[first.use]
-    title = f"{first.model_title}, {units.count(first.tokens)} tokens: {asks}"
+    title = f"{first.model_title}, {units.count(first.tokens)} tokens: {parts.ASKED[first.use]}"
     return Page(title, "" if several else _summary(first), tuple(blocks), lambda: flat.table(results))
 
 

@@ -10,6 +10,13 @@ from types import ModuleType
 from kvcalc.answers.margin_result import Margin
 from kvcalc.tables.page import Table
 
+ASKED = {
+    "prefix": "fetch or recompute?",
+    "preempt": "swap out and in, or recompute?",
+    "active": "decode with the KV in a tier?",
+    "shared": "one copy for all replicas, or one in each?",
+}
+
 
 def blocks(result: Margin, on: str) -> Iterator[Table]:
     """Their tables, those of the use apart; `on` ends the titles."""

@@ -136,7 +136,7 @@ def test_no_more_gpu_time_is_saved_than_the_node_has(rate):
 
 def test_tier_too_small_for_the_prefix_is_warned_of():
     result = ask(capacity={"dram": 1e9})
-    assert "dram-pcie5: 1 GB hold no prefix of 3.28 GB" in result.warnings
+    assert "dram-pcie5: 1 GB holds no prefix of 3.28 GB" in result.warnings
 
 
 def test_latency_and_gpu_time_name_their_own_ways():

@@ -69,6 +69,15 @@ def test_gpus_that_are_full_fail_a_pipeline(run):
     assert run(*asked, "--rate", "20/s").code == 3
 
 
+def test_use_of_a_full_path_fails_too_and_the_headline_names_its_tiers_alone(run):
+    """One NIC each bears a swap at 2 req/s; at 200/s, nothing to compute, its ceiling is full."""
+    swap = (*CHAPTER, "--use", "shared", "--tier", "dram", "--tier", "infiniband", "--hit-rate", "100%")
+    assert run(*swap, "--rate", "2/s", "--fail-if", "recompute").code == 0
+    ran = run(*swap, "--rate", "500/s", "--fail-if", "recompute")
+    assert ran.code == 3
+    assert ran.out.splitlines()[2].endswith("At 500 req/s, hit rate 100 % over capacity: infiniband-400g.")
+
+
 def test_first_token_beside_traffic_is_of_one_request(run):
     title = "### Time to first token, 20,000 tokens cached, 500 new"
     assert f"{title}, one request alone" in run(*CHAPTER, "--new", "500", "--concurrency", "8").out
