@@ -96,10 +96,12 @@ def _path(setting: Setting, path: Path, recomputing: tuple[float, float | None, 
 
 
 def _verdict(over: bool, margin: float, setting: Setting) -> Verdict | None:
-    """A path whose queue only grows restores nothing, however quick it is alone; None without a rate."""
-    if setting.options.rate is None:
+    """A path whose queue only grows restores nothing, however quick it is alone; None without a rate or a hit."""
+    if over:
+        return "recompute"
+    if setting.options.rate is None or not setting.options.hit_rate:
         return None
-    return "recompute" if over else crossover.verdict(margin, setting.options.min_margin)
+    return crossover.verdict(margin, setting.options.min_margin)
 
 
 def warnings(found: Traffic) -> Iterator[str]:

@@ -50,7 +50,7 @@ class Contention:
     wait_s: float | None  # mean, at the rate; None: not asked, no hits, or a queue only grows
     loaded_fetch_s: float | None  # fetch with that wait
     loaded_margin: float | None  # recompute with its wait for the GPUs over that
-    loaded_verdict: Verdict | None  # recompute where a queue only grows; None: not asked
+    loaded_verdict: Verdict | None  # recompute where a queue only grows; None: not asked, or no hits
     utilisation: float | None  # of the busiest station
     saturation_per_s: float | None  # of the station that is first full
 

@@ -161,17 +161,18 @@ class Margin:
 def verdicts(result: Margin) -> tuple[Verdict | None, ...]:
     """The best path's of each tier, for the use that was asked about. None: not known, or decoding, which has none.
 
-    At a rate a path whose queue only grows restores nothing, and a prefix's verdict is that under load.
+    At a rate a path whose queue only grows restores nothing, and a prefix's verdict is the worse of those alone and
+    under load: GPUs that are nearly full make every recompute slow, but no fetch quicker.
     """
     if result.uses:
         return _of_use(result)
     if result.traffic is None or result.traffic.rate_per_s is None:
         return tuple(path.verdict for path in best(result.paths))
-    loaded: dict[str, Verdict] = {}
-    for each in result.traffic.paths:
-        found = [verdict for verdict in (each.loaded_verdict, loaded.get(each.tier)) if verdict]
-        loaded[each.tier] = min(found, key=BEST_FIRST.index)
-    return tuple(loaded.values())
+    tiers: dict[str, Verdict] = {}
+    for path, each in zip(result.paths, result.traffic.paths, strict=True):
+        worse = max(path.verdict, each.loaded_verdict or path.verdict, key=BEST_FIRST.index)
+        tiers[path.tier] = min(worse, tiers.get(path.tier, worse), key=BEST_FIRST.index)
+    return tuple(tiers.values())
 
 
 def _of_use(result: Margin) -> tuple[Verdict | None, ...]:

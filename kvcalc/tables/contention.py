@@ -104,6 +104,8 @@ def _prefill(traffic: Traffic) -> str:
 
 def _waits(traffic: Traffic) -> str:
     """What the margin has above its line."""
+    if not traffic.hit_rate:
+        return "Nothing hits, so nothing is fetched."
     if traffic.loaded_recompute_s is None:
         return "Recomputing has a queue that only grows, so there is no margin."
     waits, loaded = (units.short(each, "s") for each in (traffic.prefill_wait_s or 0.0, traffic.loaded_recompute_s))

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 import kvcalc
 from kvcalc import Options, UserError
+from kvcalc.answers.margin_result import verdicts
+from kvcalc.physics import crossover
 
 LOAD = {"rate": 2.0, "hit_rate": 0.6}
 
@@ -86,7 +88,17 @@ def test_path_that_only_writes_too_much_has_no_loaded_time(ask):
 
 def test_without_hits_nothing_is_fetched_under_load(ask):
     path = path_under_load(ask(rate=1.0, hit_rate=0.0), "dram")
-    assert (path.wait_s, path.loaded_fetch_s, path.loaded_margin) == (None, None, None)
+    assert (path.wait_s, path.loaded_fetch_s, path.loaded_margin, path.loaded_verdict) == (None,) * 4
+
+
+def test_gpus_that_are_nearly_full_make_no_path_better(ask):
+    """At 2.49 req/s misses alone keep the GPUs 99.6 % busy: a recompute waits long, and a slow store is still slow."""
+    full, alone = ask(rate=2.49, hit_rate=0.001), ask()
+    assert path_under_load(full, "infiniband").loaded_margin > 100
+    assert all(
+        crossover.BEST_FIRST.index(loaded) >= crossover.BEST_FIRST.index(single)
+        for loaded, single in zip(verdicts(full), verdicts(alone), strict=True)
+    )
 
 
 def test_recompute_waits_for_the_gpus_as_a_fetch_for_the_links(ask):
