@@ -1,7 +1,7 @@
 """Text to numbers and back for what is not physics: shares, requests a second, money with its day, endurance, spans."""
 
 import re
-from datetime import date
+from datetime import date, timedelta
 
 from kvcalc import units
 from kvcalc.errors import UserError, shown
@@ -18,38 +18,56 @@ def share(text: str) -> float:
 
 def frequency(text: str) -> float:
     """Times a second, in "2", "2/s", "120/min" or "500/h"."""
-    amount, _, period = text.partition("/")
-    seconds_of = {"": 1.0, "s": 1.0, "min": 60.0, "h": HOUR}
-    if period.strip() not in seconds_of:
+    amount, slash, period = text.partition("/")
+    seconds_of = {"s": 1.0, "min": 60.0, "h": HOUR}
+    if slash and period.strip() not in seconds_of:
         raise UserError(f"{shown(text)} is not a frequency; write one like '2/s', '120/min' or '500/h'")
-    return units.number(amount) / seconds_of[period.strip()]
+    return units.number(amount) / (seconds_of[period.strip()] if slash else 1.0)
 
 
 def money(text: str) -> tuple[float, str, date]:
     """Amount, currency and day of a price in "2.50 USD@2026-11-29"."""
-    found = re.fullmatch(r"(?P<amount>[\d.,_]+) ?(?P<currency>[A-Z]{3})(?: ?@ ?(?P<day>[\d-]+))?", text.strip())
+    pattern = r"(?P<amount>[\d.,_]+) ?(?P<currency>[A-Z]{3})(?: ?@ ?(?P<day>[\d-]+))?"
+    found = re.fullmatch(pattern, text.strip(), re.ASCII)
     example = "'2.50 USD@2026-11-29'"
     if found is None:
         raise UserError(f"{shown(text)} is not an amount, a currency and the day it was read; write one like {example}")
     if found["day"] is None:
         raise UserError(f"{shown(text)} has no date, and prices move; write one like {example}")
-    try:
-        day = date.fromisoformat(found["day"])
-    except ValueError:
-        raise UserError(f"{shown(text)}: {shown(found['day'])} is not a day; write one like {example}") from None
+    day = _day(text, found["day"], example)
     amount = units.number(found["amount"])
     if not amount:
         raise UserError(f"{shown(text)}: a price must be above zero")
     return amount, found["currency"], day
 
 
-def endurance(text: str) -> tuple[float, float]:
-    """Drive writes a day and seconds of rated life in "1 DWPD for 5 years"."""
-    found = re.fullmatch(r"(?P<writes>\d{1,6}(\.\d+)?) ?DWPD for (?P<years>\d{1,3}(\.\d+)?) years?", text.strip())
-    writes, years = (float(found["writes"]), float(found["years"])) if found else (0.0, 0.0)
-    if not writes or not years or not units.physical(writes) or not units.physical(years):
-        raise UserError(f"{shown(text)} is not the endurance of a drive; write one like '1 DWPD for 5 years'")
-    return writes, years * YEAR
+def _day(text: str, word: str, example: str) -> date:
+    """A day that was: somewhere on Earth it may be tomorrow already."""
+    try:
+        day = date.fromisoformat(word if re.fullmatch(r"\d{4}-\d\d-\d\d", word, re.ASCII) else "")
+    except ValueError:
+        raise UserError(f"{shown(text)}: {shown(word)} is not a day; write one like {example}") from None
+    if day > date.today() + timedelta(days=1):
+        raise UserError(f"{shown(text)}: {day} is yet to come; give the day on which the price was read")
+    return day
+
+
+def endurance(text: str) -> tuple[float | None, float, float | None]:
+    """Drive writes a day, seconds of rated life, bytes in all: "1 DWPD for 5 years", "7 PBW for 5 years".
+
+    Of daily writes and bytes one is None, and both are of the whole capacity.
+    """
+    pattern = r"(?P<amount>\d{1,6}(\.\d+)?) ?(?P<unit>DWPD|[TP]BW)( for (?P<years>\d{1,3}(\.\d+)?) years?)?"
+    found, examples = re.fullmatch(pattern, text.strip(), re.ASCII), "'1 DWPD for 5 years' or '7 PBW for 5 years'"
+    if found and not found["years"]:
+        example = shown(f"{text.strip()} for 5 years")
+        raise UserError(f"{shown(text)} does not say for how long; add the years of its warranty: {example}")
+    amount, years = (float(found["amount"]), float(found["years"])) if found else (0.0, 0.0)
+    if not found or not amount or not years or not units.physical(amount) or not units.physical(years):
+        raise UserError(f"{shown(text)} is not the endurance of a drive; write one like {examples}")
+    if found["unit"] == "DWPD":
+        return amount, years * YEAR, None
+    return None, years * YEAR, units.size(f"{found['amount']} {found['unit'].removesuffix('W')}")
 
 
 def span(value: float) -> str:

@@ -1,6 +1,6 @@
 """Shares, requests a second, prices with their day, endurance and spans of time: text to numbers and back."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 
@@ -26,7 +26,7 @@ def test_a_frequency_is_times_a_second(text, value):
     assert amounts.frequency(text) == pytest.approx(value)
 
 
-@pytest.mark.parametrize("text", ["", "/s", "2/day", "2/s/s", "-2/s", "two/s", "2 Hz"])
+@pytest.mark.parametrize("text", ["", "/s", "2/", "2/ ", "2/day", "2/s/s", "-2/s", "two/s", "2 Hz"])
 def test_a_frequency_of_another_kind_is_refused(text):
     with pytest.raises(UserError):
         amounts.frequency(text)
@@ -38,19 +38,49 @@ def test_money_has_an_amount_a_currency_and_a_day():
 
 
 @pytest.mark.parametrize(
-    "text", ["2.50 USD", "2.50", "2.50@2026-11-29", "0 USD@2026-11-29", "2.5 usd@2026-11-29", "1.2.3 USD@2026-11-29"]
+    "text",
+    [
+        "2.50 USD",
+        "2.50",
+        "2.50@2026-11-29",
+        "0 USD@2026-11-29",
+        "2.5 usd@2026-11-29",
+        "1.2.3 USD@2026-11-29",
+        "2.50 USD@20261129",
+        "2.50 USD@2026-W48-7",
+        "٢.50 USD@2026-11-29",
+    ],
 )
 def test_money_without_one_of_them_is_refused(text):
     with pytest.raises(UserError, match=r"2026-11-29|above zero|amount|plain number"):
         amounts.money(text)
 
 
+def test_money_of_a_day_to_come_is_refused():
+    ahead = date.today() + timedelta(days=2)
+    with pytest.raises(UserError, match="yet to come"):
+        amounts.money(f"2.50 USD@{ahead}")
+
+
 def test_endurance_is_writes_a_day_and_a_life():
-    assert amounts.endurance("1 DWPD for 5 years") == (1, 5 * 365.25 * 86_400)
-    assert amounts.endurance("0.3 DWPD for 1 year") == (0.3, 365.25 * 86_400)
+    assert amounts.endurance("1 DWPD for 5 years") == (1, 5 * 365.25 * 86_400, None)
+    assert amounts.endurance("0.3 DWPD for 1 year") == (0.3, 365.25 * 86_400, None)
 
 
-@pytest.mark.parametrize("text", ["1 DWPD", "DWPD for 5 years", "0 DWPD for 5 years", "1 DWPD for 0 years", "7 PB", ""])
+def test_endurance_is_bytes_in_all_where_the_maker_prints_them():
+    assert amounts.endurance("7 PBW for 5 years") == (None, 5 * 365.25 * 86_400, 7e15)
+    assert amounts.endurance("7008 TBW for 5 years") == (None, 5 * 365.25 * 86_400, 7.008e15)
+
+
+@pytest.mark.parametrize("text", ["3 DWPD", "7 PBW"])
+def test_endurance_without_years_is_asked_for_them(text):
+    with pytest.raises(UserError, match=f"add the years of its warranty: '{text} for 5 years'"):
+        amounts.endurance(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["DWPD for 5 years", "0 DWPD for 5 years", "1 DWPD for 0 years", "7 PB", "", "١ DWPD for 5 years"]
+)
 def test_endurance_of_another_kind_is_refused(text):
     with pytest.raises(UserError, match="1 DWPD for 5 years"):
         amounts.endurance(text)

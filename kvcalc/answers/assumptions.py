@@ -11,12 +11,12 @@ from kvcalc.profiles.hardware import Tier
 from kvcalc.profiles.sources import Range, Source
 
 
-def assumptions(setting: Setting) -> tuple[Assumption, ...]:
-    """Numbered on the page as they stand here."""
+def assumptions(setting: Setting, recomputing: str | None = None) -> tuple[Assumption, ...]:
+    """Numbered on the page as they stand here; `recomputing` names what the chosen way to recompute tells."""
     return (
         _kv(setting),
         *_namesake(setting),
-        *_recompute(setting),
+        *_recompute(setting, recomputing or "Recompute time"),
         *(_tier(tier) for tier in setting.tiers),
         *_links(setting),
         *_staging(setting),
@@ -64,11 +64,11 @@ def _namesake(setting: Setting) -> Iterator[Assumption]:
         yield Assumption(f"{past}; the same layers have {' and '.join(names)}")
 
 
-def _recompute(setting: Setting) -> Iterator[Assumption]:
+def _recompute(setting: Setting, what: str = "Recompute time") -> Iterator[Assumption]:
     way = setting.ways.chosen
     shorter, longer = way.band(setting.tokens)
     band = f", {-100 * shorter:.0f} to {100 * longer:+.0f} %" if longer else ""
-    text = f"Recompute time: {way.title}, {setting.weights} weights, TP {setting.tp}{band}"
+    text = f"{what}: {way.title}, {setting.weights} weights, TP {setting.tp}{band}"
     if isinstance(way, Measured) and not way.covers(setting.tokens + setting.options.new):
         text += "; the length is outside what was measured"
     yield Assumption(text, way.sources)

@@ -1,14 +1,17 @@
 """Requests that share links: how busy each is, when it is full, and what a restore takes meanwhile."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Literal
 
+from kvcalc import units
 from kvcalc.answers import offload
 from kvcalc.answers.margin_parts import Contention, Station, Traffic
 from kvcalc.answers.paths import Path
 from kvcalc.answers.setting import Setting
 from kvcalc.frozen import frozen
-from kvcalc.physics import queueing, together
+from kvcalc.physics import crossover, queueing, together
+from kvcalc.physics.crossover import Verdict
 from kvcalc.physics.queueing import Flow
 from kvcalc.physics.transfer import Hop, Load
 from kvcalc.profiles.hardware import Tier
@@ -42,6 +45,9 @@ def traffic(setting: Setting) -> Traffic:
     whole, rest = way.seconds(setting.tokens + options.new), setting.rest(way, setting.tokens)
     rate, hit_rate = options.rate, options.hit_rate or 0.0
     request = (1 - hit_rate) * whole + hit_rate * rest
+    prefills = _flowing((rate or 0.0) * (1 - hit_rate), whole), _flowing((rate or 0.0) * hit_rate, rest)
+    waiting = queueing.wait(sum(prefills, ()), replicas) if rate else None
+    loaded = None if waiting is None else recompute + waiting
     return Traffic(
         concurrency=options.concurrency,
         rate_per_s=rate,
@@ -49,18 +55,30 @@ def traffic(setting: Setting) -> Traffic:
         replicas=replicas,
         concurrent_recompute_s=concurrent,
         prefill_utilisation=queueing.utilisation((Flow(rate, request),), replicas) if rate else None,
+        prefill_wait_s=waiting,
+        loaded_recompute_s=loaded,
         prefill_saturation_per_s=queueing.saturation(request, replicas) if rate and request else None,
         prefill_saturation_without_per_s=queueing.saturation(whole, replicas) if rate else None,
-        paths=tuple(_path(setting, path, recompute, concurrent) for path in setting.paths),
+        paths=tuple(_path(setting, path, (recompute, concurrent, loaded)) for path in setting.paths),
     )
 
 
-def _path(setting: Setting, path: Path, recompute: float, recomputed: float | None) -> Contention:
+def _flowing(rate: float, service: float) -> tuple[Flow, ...]:
+    """None where nothing comes, or what comes takes no time."""
+    return (Flow(rate, service),) if rate * service else ()
+
+
+def _path(setting: Setting, path: Path, recomputing: tuple[float, float | None, float | None]) -> Contention:
+    """`recomputing` is alone, all that begin together, and under load."""
+    recompute, recomputed, recompute_loaded = recomputing
     servers = tuple(_servers(setting, path))
     stations = tuple(_station(setting, server) for server in servers)
     fetch = path.typical.seconds(setting.loads(setting.tokens))
-    concurrent, waiting = _at_once(setting, path), _wait(setting, path, servers)
+    busiest = max((each.utilisation for each in stations if each.utilisation is not None), default=None)
+    over, concurrent = busiest is not None and busiest >= 1, _at_once(setting, path)
+    waiting = None if over or not setting.options.hit_rate else _wait(setting, path, servers)
     loaded = None if waiting is None else fetch + waiting
+    margin = recompute_loaded / loaded if loaded and recompute_loaded else None
     full = [station.saturation_per_s for station in stations if station.saturation_per_s is not None]
     return Contention(
         tier=path.tier.name,
@@ -70,10 +88,35 @@ def _path(setting: Setting, path: Path, recompute: float, recomputed: float | No
         concurrent_margin=recomputed / concurrent if recomputed and concurrent else None,
         wait_s=waiting,
         loaded_fetch_s=loaded,
-        loaded_margin=recompute / loaded if loaded else None,
-        utilisation=max((each.utilisation for each in stations if each.utilisation is not None), default=None),
+        loaded_margin=margin,
+        loaded_verdict=_verdict(over, recompute / fetch if margin is None else margin, setting),
+        utilisation=busiest,
         saturation_per_s=min(full, default=None),
     )
+
+
+def _verdict(over: bool, margin: float, setting: Setting) -> Verdict | None:
+    """A path whose queue only grows restores nothing, however quick it is alone; None without a rate or a hit."""
+    if over:
+        return "recompute"
+    if setting.options.rate is None or not setting.options.hit_rate:
+        return None
+    return crossover.verdict(margin, setting.options.min_margin)
+
+
+def warnings(found: Traffic) -> Iterator[str]:
+    """What a rate of requests is too much for: the GPUs, and paths from tiers."""
+    if found.rate_per_s is None or found.hit_rate is None:
+        return
+    rate, hits = f"{units.ratio(found.rate_per_s)} req/s", f"hit rate {units.ratio(100 * found.hit_rate)} %"
+    if found.overloaded and found.prefill_utilisation and found.prefill_saturation_per_s:
+        busy, full = units.ratio(100 * found.prefill_utilisation), units.ratio(found.prefill_saturation_per_s)
+        yield f"{rate}, {hits}: prefill alone would keep the GPUs {busy} % busy; they saturate at {full} req/s"
+    for path in found.paths:
+        if path.saturated and path.saturation_per_s:
+            over = f"{path.tier}, {units.counted(path.links, 'link')}{' each' if path.each else ''}"
+            full = units.ratio(path.saturation_per_s)
+            yield f"{rate}, {hits}: {over}, saturates at {full} req/s, and its queue only grows"
 
 
 def _at_once(setting: Setting, path: Path) -> float | None:
@@ -114,7 +157,7 @@ def _along(times: list[tuple[int, float]], path: Path) -> float:
 
 def _servers(setting: Setting, path: Path) -> Iterator[_Server]:
     """Each link and ceiling on the way, with both directions where they share it."""
-    back = offload.route(path, setting.tp, setting.engine)
+    back = offload.route(path, setting)
     for place, tier in enumerate(_along_the_way(path)):
         ways: dict[Way, Hop] = {"read": path.typical.hops[place]}
         if back and setting.options.rate is not None:
@@ -123,14 +166,28 @@ def _servers(setting: Setting, path: Path) -> Iterator[_Server]:
 
 
 def _apart(setting: Setting, place: int, tier: Tier, ways: dict[Way, Hop]) -> Iterator[_Server]:
-    joint, apart = [ways], [{way: hop} for way, hop in ways.items()]
-    busy = ways["read"].busy(setting.loads(setting.tokens))
-    servers = setting.machine.node.gpus // busy if tier.links == "per-gpu" else 1
+    joint: list[dict[Way, Hop]] = [ways]
+    apart: list[dict[Way, Hop]] = [{way: hop} for way, hop in ways.items()]
     for hops in joint if tier.medium in ONE_DEVICE else apart:
-        yield _Server(f"{tier.name}, link", place, servers, hops, _on_links)
+        yield _Server(f"{tier.name}, link", place, _side_by_side(setting, tier, hops), hops, _on_links)
+    if tier.both_directions and len(ways) > 1:
+        added, count = partial(_added, tier.both_directions.value), _side_by_side(setting, tier, ways)
+        yield _Server(f"{tier.name}, link, both directions added", place, count, ways, added)
     if tier.node_ceiling:
         for hops in joint if tier.medium in ONE_POOL else apart:
             yield _Server(f"{tier.name}, all links together", place, 1, hops, _under_ceiling)
+
+
+def _side_by_side(setting: Setting, tier: Tier, hops: dict[Way, Hop]) -> int:
+    """Transfers that the links of a node carry at the same time."""
+    load = setting.loads(setting.tokens)
+    busy = max(hop.busy(load) for hop in hops.values())
+    return setting.machine.node.gpus // busy if tier.links == "per-gpu" else 1
+
+
+def _added(both: float, hop: Hop, load: Load) -> float:
+    """On a link that carries less in two directions than twice one."""
+    return load.over(hop.busy(load), hop.broadcast).bytes / both
 
 
 def _on_links(hop: Hop, load: Load) -> float:
@@ -149,11 +206,11 @@ def _flows(setting: Setting, server: _Server) -> tuple[Flow, ...]:
     prefix, whole = setting.loads(setting.tokens), setting.loads(setting.tokens + setting.options.new)
     written = server.seconds("write", whole)
     found = (
-        Flow(rate * hit, server.seconds("read", prefix)),
-        Flow(rate * (1 - hit), written),
-        Flow(rate * hit, max(0.0, written - server.seconds("write", prefix))),
+        _flowing(rate * hit, server.seconds("read", prefix)),
+        _flowing(rate * (1 - hit), written),
+        _flowing(rate * hit, max(0.0, written - server.seconds("write", prefix))),
     )
-    return tuple(flow for flow in found if flow.rate * flow.service)
+    return sum(found, ())
 
 
 def _station(setting: Setting, server: _Server) -> Station:

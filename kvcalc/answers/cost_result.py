@@ -24,20 +24,23 @@ class Holding:
     saved_per_hit: float | None  # money; None: no --gpu-hour
     gb_month: float | None  # price; None: no --gb-month for this tier
     hold_per_hour: float | None  # money, for one prefix
+    hits_per_write: float | None  # that share the wear; None: it is never written again
     wear_s: float | None  # seconds of holding that cost as much as writing it once; None: no drive, or not rated
-    break_even_s: float | None  # seconds of holding that a hit pays for; below zero: not even for the wear
+    break_even_s: float | None  # seconds between hits that each pays for; zero: they don't pay for the wear
 
 
 @frozen
 class Hourly:
     """One hour at the rate and hit rate that were asked for."""
 
-    saved_gpu_s: float
+    served_per_s: float  # requests: fewer than come where the path or the GPUs bear no more
+    saturation_per_s: float | None  # of the path; None: nothing crosses it
+    saved_gpu_s: float  # at most those of the node
     saved: float | None  # money
     tier: float | None  # money, for all its capacity; more where writes use a drive up before its rated life ends
     net: float | None  # money
     written_bytes_per_s: float  # into the tier
-    turnover_s: float | None  # until the writes have replaced everything: how long a prefix can stay
+    turnover_s: float | None  # until the writes have replaced everything; None: no writes, or no known capacity
 
 
 @frozen
@@ -48,7 +51,7 @@ class Drive:
     rated_s: float | None
     sustained_bytes_per_s: float | None  # of writing, for the rated life; None: the capacity is not known
     sustained_tokens_per_s: float | None
-    life_s: float | None  # at the rate at which it is written
+    life_s: float | None  # at the rate at which it is written; None: no rate, or no writes
 
 
 @frozen
@@ -64,7 +67,7 @@ class TierCost:
     fetch_gpu_s: float  # GPU-seconds in which a fetch holds up the GPUs
     gpu_margin: float  # GPU time of recomputing over that
     saved_gpu_s: float  # GPU-seconds that a hit saves
-    capacity_bytes: float | None
+    capacity_bytes: float | None  # of one drive where the bandwidth is that of one
     holding: Holding
     hourly: Hourly | None  # None: no --rate
     drive: Drive | None  # None: no drive, or its endurance is not known
@@ -98,4 +101,5 @@ class Cost:
     gpu_hour: float | None
     tiers: tuple[TierCost, ...]
     room: Room
+    warnings: tuple[str, ...]
     assumptions: tuple[Assumption, ...]

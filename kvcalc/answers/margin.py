@@ -46,7 +46,7 @@ def _answer(setting: Setting) -> Margin:
     recompute = _recompute(setting)
     paths = rows.paths(setting, recompute)
     size = kv.logical(setting.model, setting.tokens, setting.kv)
-    needed = memory.needs(setting)
+    needed, traffic = memory.needs(setting), _traffic(setting)
     return Margin(
         schema_version=SCHEMA_VERSION,
         model=setting.model.name,
@@ -74,9 +74,9 @@ def _answer(setting: Setting) -> Margin:
         partial_hits=_partial_hits(setting),
         use=setting.options.use,
         uses=_uses(setting),
-        traffic=_traffic(setting),
+        traffic=traffic,
         room=memory.room(setting, needed),
-        warnings=warnings.warnings(setting, paths),
+        warnings=(*_overloads(traffic), *warnings.warnings(setting, paths)),
         assumptions=assumptions.assumptions(setting),
     )
 
@@ -103,6 +103,14 @@ def _traffic(setting: Setting) -> "Traffic | None":
     from kvcalc.answers import contention
 
     return contention.traffic(setting)
+
+
+def _overloads(traffic: "Traffic | None") -> tuple[str, ...]:
+    if traffic is None:
+        return ()
+    from kvcalc.answers import contention
+
+    return tuple(contention.warnings(traffic))
 
 
 def _group(setting: Setting, group: LayerGroup) -> GroupSize:

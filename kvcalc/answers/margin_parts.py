@@ -16,7 +16,10 @@ class PartialHit:
     first_token_layered_s: float  # each layer is computed while the next is loading
     bound_by: Literal["link", "compute"]  # what the layered time waits for
     cached_to_new: float
-    link_bound_cached_to_new: float | None  # the ratio beyond which the link decides; None: no ratio
+    link_bound_short: bool  # does the link decide for the shortest prefix?
+    link_bound_turns: tuple[int, ...]  # cached tokens from which that is otherwise, in turn
+    linear: bool  # does each cached token add as much as the one before it, so that a ratio says it?
+    link_bound_cached_to_new: float | None  # beyond it the link decides; None: it never does, or there is no ratio
     recompute_s_per_token: float  # r: a new token with nothing before it
     fetch_s_per_token: float  # f: a cached token
     pair_s: float  # q: a new token attends to a cached one
@@ -44,11 +47,22 @@ class Contention:
     stations: tuple[Station, ...]
     concurrent_fetch_s: float | None  # until all restores that begin together are done
     concurrent_margin: float | None  # those recomputed together over that
-    wait_s: float | None  # mean, at the rate; None: not asked, or it only grows
+    wait_s: float | None  # mean, at the rate; None: not asked, no hits, or a queue only grows
     loaded_fetch_s: float | None  # fetch with that wait
-    loaded_margin: float | None
+    loaded_margin: float | None  # recompute with its wait for the GPUs over that
+    loaded_verdict: Verdict | None  # recompute where a queue only grows; None: not asked, or no hits
     utilisation: float | None  # of the busiest station
     saturation_per_s: float | None  # of the station that is first full
+
+    @property
+    def saturated(self) -> bool:
+        """Does the queue of a station only grow, of reads or of writes?"""
+        return self.utilisation is not None and self.utilisation >= 1
+
+    @property
+    def each(self) -> bool:
+        """Do several restores run side by side, each over its own links?"""
+        return self.stations[0].servers > 1
 
 
 @frozen
@@ -61,9 +75,16 @@ class Traffic:
     replicas: int  # on the node
     concurrent_recompute_s: float | None
     prefill_utilisation: float | None  # of the GPUs, at the hit rate
+    prefill_wait_s: float | None  # mean, for the GPUs; None: not asked, or it only grows
+    loaded_recompute_s: float | None  # recompute with that wait
     prefill_saturation_per_s: float | None
     prefill_saturation_without_per_s: float | None  # with no hit
     paths: tuple[Contention, ...]
+
+    @property
+    def overloaded(self) -> bool:
+        """Are the GPUs asked for more prefill than they can do?"""
+        return self.prefill_utilisation is not None and self.prefill_utilisation >= 1
 
 
 @frozen
@@ -102,6 +123,7 @@ class Sharing:
     """One copy for all replicas, over one path between them, against a copy in each replica's DRAM."""
 
     tier: str
+    tier_title: str  # from where it is read over there
     links: int
     replicas: int
     local_s: float  # from the own node's DRAM

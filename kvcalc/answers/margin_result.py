@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from kvcalc.answers.flips import Flip
 from kvcalc.frozen import frozen
-from kvcalc.physics.crossover import Verdict
+from kvcalc.physics.crossover import BEST_FIRST, Verdict
 from kvcalc.physics.prefill import Term
 from kvcalc.profiles.sources import Source
 
@@ -104,8 +104,9 @@ class TierRoom:
     """Prefixes that a tier holds."""
 
     tier: str
-    capacity_bytes: float
+    capacity_bytes: float  # of all of it, which the replicas of the node share
     prefixes: int
+    prefixes_fp8: int  # with FP8 KV
 
 
 @frozen
@@ -158,13 +159,32 @@ class Margin:
 
 
 def verdicts(result: Margin) -> tuple[Verdict | None, ...]:
-    """The best path's of each tier, for the use that was asked about. None: not known, or decoding, which has none."""
-    if not result.uses:
+    """The best path's of each tier, for the use that was asked about. None: not known, or decoding, which has none.
+
+    At a rate a path whose queue only grows restores nothing, and a prefix's verdict is the worse of those alone and
+    under load: GPUs that are nearly full make every recompute slow, but no fetch quicker.
+    """
+    if result.uses:
+        return _of_use(result)
+    if result.traffic is None or result.traffic.rate_per_s is None:
         return tuple(path.verdict for path in best(result.paths))
+    tiers: dict[str, Verdict] = {}
+    for path, each in zip(result.paths, result.traffic.paths, strict=True):
+        worse = max(path.verdict, each.loaded_verdict or path.verdict, key=BEST_FIRST.index)
+        tiers[path.tier] = min(worse, tiers.get(path.tier, worse), key=BEST_FIRST.index)
+    return tuple(tiers.values())
+
+
+def _of_use(result: Margin) -> tuple[Verdict | None, ...]:
     from kvcalc.answers.margin_parts import Active
 
-    tiers: dict[str, Preemption | Sharing] = {}
+    traffic = result.traffic
+    full = {(path.tier, path.links) for path in (traffic.paths if traffic else ()) if path.saturated}
+    tiers: dict[str, tuple[float, Verdict | None]] = {}
     for use in result.uses:
-        if not isinstance(use, Active) and (use.tier not in tiers or (use.margin or 0) > (tiers[use.tier].margin or 0)):
-            tiers[use.tier] = use
-    return tuple(use.verdict for use in tiers.values())
+        if isinstance(use, Active):
+            continue
+        found = (0.0, BEST_FIRST[-1]) if (use.tier, use.links) in full else (use.margin or 0.0, use.verdict)
+        if use.tier not in tiers or found[0] > tiers[use.tier][0]:
+            tiers[use.tier] = found
+    return tuple(verdict for _, verdict in tiers.values())

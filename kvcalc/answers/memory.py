@@ -55,7 +55,9 @@ def room(setting: Setting, needed: Needs | None) -> Room:
         fp8_ratio=sizes[0] / sizes[1],
         replicas=setting.machine.node.gpus // setting.tp,
         tiers=tuple(
-            TierRoom(tier.name, tier.capacity.value, int(tier.capacity.value // size))
+            TierRoom(
+                tier.name, tier.capacity.value, int(tier.capacity.value // size), int(tier.capacity.value // sizes[1])
+            )
             for tier in setting.tiers
             if tier.capacity
         ),

@@ -14,6 +14,8 @@ from kvcalc.profiles.hardware import Layout, Weights
 WayName = Literal["profile", "model", "textbook"]
 Use = Literal["prefix", "preempt", "active", "shared"]
 
+MOST = 10**6  # sequences, replicas or restores at once: more are a slip of the finger
+
 Nothing: Mapping[str, float] = MappingProxyType({})
 
 
@@ -39,8 +41,8 @@ class Options:
     new: int = 0  # tokens after the prefix
     min_margin: float = 3.0
     use: Use = "prefix"  # what offloading is for
-    batch: int = 1  # sequences that decode together, for the use "active"
-    replicas: int = 2  # that share one copy, for the use "shared"
+    batch: int | None = None  # sequences that decode together, for the use "active"; None: 1
+    replicas: int | None = None  # that share one copy, for the use "shared"; None: 2
     concurrency: int | None = None  # restores that begin together on the node
     rate: float | None = None  # requests a second that come to the node
     hit_rate: float | None = None  # the share of them whose prefix the tier holds
@@ -62,6 +64,14 @@ def check(tokens: int, options: Options) -> None:
     _words(options)
     _numbers(options)
     _traffic(options)
+    _of_use(options)
+
+
+def _of_use(options: Options) -> None:
+    """A number that only another use looks at would be passed over without a word."""
+    for name, count, use in (("batch", options.batch, "active"), ("replicas", options.replicas, "shared")):
+        if count is not None and options.use != use:
+            raise UserError(f"--{name} is for --use {use}, not for --use {options.use}; add --use {use}")
 
 
 def _words(options: Options) -> None:
@@ -74,8 +84,12 @@ def _words(options: Options) -> None:
 
 
 def _numbers(options: Options) -> None:
-    counts = {"tp": options.tp, "links": options.links, "page": options.page, "batch": options.batch}
-    for name, count in (counts | {"replicas": options.replicas, "concurrency": options.concurrency}).items():
+    large = {"batch": options.batch, "replicas": options.replicas, "concurrency": options.concurrency}
+    for name, many in large.items():
+        if type(many) is int and many > MOST:
+            raise UserError(f"--{name}: {units.count(many)} are too many; at most {units.count(MOST)}")
+    counts = {"tp": options.tp, "links": options.links, "page": options.page}
+    for name, count in (counts | large).items():
         if count is not None and count != "all" and (type(count) is not int or count < 1):
             raise UserError(f"--{name}: {shown(count)} is not a whole number from 1")
     rates = {f"--bandwidth {tier}": rate for tier, rate in options.bandwidth.items()}

@@ -11,7 +11,7 @@ from kvcalc.frozen import frozen
 from kvcalc.physics.transfer import Hop, Overhead, Route
 from kvcalc.profiles import catalog
 from kvcalc.profiles.catalog import Machine
-from kvcalc.profiles.hardware import Engine, Tier
+from kvcalc.profiles.hardware import Direction, Engine, Tier
 from kvcalc.profiles.sources import Corner, Figure, Range, Source, exactly, given
 
 T = TypeVar("T")
@@ -92,15 +92,17 @@ def by_tier(chosen: tuple[Tier, ...], given: Mapping[str, T], option: str) -> di
 
 
 def _with(tier: Tier, bandwidth: float | None, latency: float | None) -> Tier:
-    read, ceiling = tier.read, tier.node_ceiling
+    read, ceiling, both = tier.read, tier.node_ceiling, tier.both_directions
     if bandwidth is not None:
         asked = _given(bandwidth, f"--bandwidth {tier.name}={units.exact(bandwidth, 'B/s')}")
         read = replace(read, bandwidth=asked)
         if ceiling and ceiling.typical.value < bandwidth:
             ceiling = asked  # one link carries what it is said to carry
+        if both and both.value < bandwidth:
+            both = None  # measured on another link than this one
     if latency is not None:
         read = replace(read, latency=_given(latency, f"--latency {tier.name}={units.exact(latency, 's')}"))
-    return replace(tier, read=read, node_ceiling=ceiling)
+    return replace(tier, read=read, node_ceiling=ceiling, both_directions=both)
 
 
 def _given(value: float, option: str) -> Range:
@@ -159,10 +161,15 @@ def _links(tier: Tier, tp: int, asked: int | Literal["all"] | None) -> list[int]
 
 
 def _hop(tier: Tier, links: int, engine: Engine, corner: Corner, once: bool = False) -> Hop:
-    cost = engine.per_copy if engine.per_copy and tier.medium == "dram" else tier.read.per_copy
-    per_copy = cost.value if cost else 0.0
     ceiling = tier.node_ceiling.at(corner) if tier.node_ceiling else None
-    return Hop(tier.read.bandwidth.at(corner), per_copy, ceiling, links, once or engine.replicas == "broadcast")
+    copies = per_copy(engine, tier, tier.read)
+    return Hop(tier.read.bandwidth.at(corner), copies, ceiling, links, once or engine.replicas == "broadcast")
+
+
+def per_copy(engine: Engine, tier: Tier, way: Direction) -> float:
+    """Seconds of each copy in one direction: the engine's between GPU and DRAM, else the tier's."""
+    cost = engine.per_copy if engine.per_copy and tier.medium == "dram" else way.per_copy
+    return cost.value if cost else 0.0
 
 
 def _latency(tier: Tier, corner: Corner) -> float:

@@ -22,8 +22,9 @@ class Price:
 class Rating:
     """How much a drive may be written."""
 
-    writes_per_day: float  # of its whole capacity
+    writes_per_day: float | None  # of its whole capacity; None: the bytes say it
     life_s: float | None  # for which it is rated
+    total_bytes: float | None = None  # that its whole capacity may be written within its life
 
 
 @frozen

@@ -1,6 +1,5 @@
 """What offloading is for, apart from a prefix cache: preemption, decoding from a tier, sharing among replicas."""
 
-from kvcalc import units
 from kvcalc.answers import memory, offload
 from kvcalc.answers.margin_parts import Active, Preemption, Sharing
 from kvcalc.answers.paths import Path, Way, available
@@ -8,6 +7,7 @@ from kvcalc.answers.setting import Setting
 from kvcalc.errors import UserError
 from kvcalc.physics import coefficients, crossover, decode, kv, sharing
 
+ALONE, PAIR = 1, 2  # the batch and the replicas that are meant where none are given
 BETWEEN = ("network", "store")  # media that lead to other nodes
 
 
@@ -30,7 +30,7 @@ def uses(setting: Setting) -> tuple[Preemption, ...] | tuple[Active, ...] | tupl
 def _preempt(setting: Setting, path: Path) -> Preemption:
     load = setting.loads(setting.tokens)
     recompute = setting.recompute(setting.ways.chosen, setting.tokens)
-    back, inwards = offload.route(path, setting.tp, setting.engine), path.typical.seconds(load)
+    back, inwards = offload.route(path, setting), path.typical.seconds(load)
     outwards = back.seconds(load) if back else None
     margin = None if outwards is None else recompute / (outwards + inwards)
     return Preemption(
@@ -46,7 +46,7 @@ def _preempt(setting: Setting, path: Path) -> Preemption:
 
 def _active(setting: Setting) -> tuple[Active, ...]:
     """Every path, against the KV in HBM. Raises UserError where the weights are not known."""
-    model, batch, gpu = setting.model, setting.options.batch, setting.machine.accelerator
+    model, batch, gpu = setting.model, setting.options.batch or ALONE, setting.machine.accelerator
     hbm = setting.tp * gpu.memory_bandwidth.value
     width = coefficients.WEIGHT_BYTES
     dense, experts = decode.weights(model, batch)
@@ -64,7 +64,7 @@ def _decode(setting: Setting, path: Path, read: int, reading: float, fits: int |
     fetch = path.typical.fetch(setting.loads(setting.tokens))
     size = kv.logical(setting.model, setting.tokens, setting.kv)
     loading = fetch.fixed + (fetch.seconds - fetch.fixed) * read / size
-    step, batch = decode.step(reading, loading), setting.options.batch
+    step, batch = decode.step(reading, loading), setting.options.batch or ALONE
     return Active(
         tier=path.tier.name,
         links=path.links,
@@ -83,8 +83,8 @@ def _decode(setting: Setting, path: Path, read: int, reading: float, fits: int |
 
 def _shared(setting: Setting) -> tuple[Sharing, ...]:
     """The paths that lead to other nodes. Raises UserError where none does, or the node has no DRAM to compare with."""
-    if setting.options.replicas < 2:
-        raise UserError(f"--replicas: sharing needs two of them, not {units.count(setting.options.replicas)}")
+    if setting.options.replicas == 1:
+        raise UserError("--replicas: sharing needs two of them, not 1")
     paths = [path for path in setting.paths if path.tier.medium in BETWEEN]
     if not paths:
         raise UserError("no tier here leads to another node; add one, such as --tier infiniband-400g")
@@ -97,12 +97,13 @@ def _shared(setting: Setting) -> tuple[Sharing, ...]:
 
 
 def _share(setting: Setting, path: Path, local: float) -> Sharing:
-    replicas, stored = setting.options.replicas, path.tier.medium == "store"
+    replicas, stored = setting.options.replicas or PAIR, path.tier.medium == "store"
     remote = path.typical.seconds(setting.loads(setting.tokens))
     pooled = remote if stored else sharing.pooled(local, remote, replicas)
     recompute = setting.recompute(setting.ways.chosen, setting.tokens)
     return Sharing(
         tier=path.tier.name,
+        tier_title=path.tier.title,
         links=path.links,
         replicas=replicas,
         local_s=local,

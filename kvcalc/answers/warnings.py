@@ -18,16 +18,17 @@ PLACES = {"nvme": "a disk", "store": "a store", "network": "another node"}
 
 def warnings(setting: Setting, paths: tuple[PathAnswer, ...]) -> tuple[str, ...]:
     """What the reader must know before using the answer, the gravest first."""
+    verdicts = paths if setting.options.use == "prefix" else ()  # another use has other verdicts
     return (
         *_context(setting),
         *_memory(setting),
-        *_stated(setting, paths),
+        *_stated(setting, verdicts),
         *_communication(setting),
-        *_engine(setting, paths),
+        *_engine(setting, verdicts),
         *_foreign(setting),
         *_directions(setting),
         *_pageable(setting),
-        *_slow(paths),
+        *_slow(verdicts),
         *_format(setting),
     )
 

@@ -45,8 +45,12 @@ def margin(
     use: Annotated[
         Use, typer.Option(help="What offloading is for: prefix cache, preemption, decoding from it, sharing")
     ] = "prefix",
-    batch: Annotated[int, typer.Option(min=1, help="Sequences that decode together, for --use active")] = 1,
-    replicas: Annotated[int, typer.Option(min=2, help="Replicas that share one copy, for --use shared")] = 2,
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="Sequences that decode together, for --use active", show_default="1")
+    ] = None,
+    replicas: Annotated[
+        int | None, typer.Option(min=2, help="Replicas that share one copy, for --use shared", show_default="2")
+    ] = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="Restores that begin together on the node")] = None,
     rate: asked.RateOption = None,
     hit_rate: asked.HitRateOption = None,
@@ -83,6 +87,8 @@ def margin(
         rate=None if rate is None else read("--rate", rate, amounts.frequency),
         hit_rate=None if hit_rate is None else read("--hit-rate", hit_rate, amounts.share),
     )
+    if fail_if is not None and use == "active":
+        raise UserError("--fail-if: decoding from a tier has no verdict; take --use prefix, preempt or shared")
     tokens = read("--seq", seq, units.tokens)
     found = catalog.model(model)
     results = _results(found, hardware or [DEFAULT_NODE], tokens, options)
@@ -106,8 +112,12 @@ def _results(model: Model, hardware: list[str], tokens: int, options: Options) -
 
 
 def _code(results: list[Margin], fail_if: str | None) -> int:
-    """3 if the verdict of any tier, that of its best path and of the use, is as bad as `fail_if` or worse."""
+    """3 if the verdict of any tier, that of its best path and of the use, is as bad as `fail_if` or worse.
+
+    So it is where the GPUs are asked for more prefill than they can do.
+    """
     if fail_if is None:
         return 0
     bad = BEST_FIRST[BEST_FIRST.index(fail_if) :]
-    return 3 if any(verdict in bad for result in results for verdict in verdicts(result)) else 0
+    overloaded = any(result.traffic and result.traffic.overloaded for result in results)
+    return 3 if overloaded or any(verdict in bad for result in results for verdict in verdicts(result)) else 0

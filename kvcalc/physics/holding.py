@@ -7,9 +7,21 @@ again. Here getting it again is GPU time.
 from kvcalc import units
 
 
-def break_even(saved: float, hold_per_s: float, wear_s: float = 0.0) -> float:
-    """Seconds for which KV may be held: money that a hit saves / money a second of holding it, less the wear."""
-    return saved / hold_per_s - wear_s
+def break_even(saved: float, hold_per_s: float, wear_s: float = 0.0, hits: float | None = 1.0) -> float:
+    """Seconds between hits for which KV may be held: money that a hit saves / money a second of holding it.
+
+    A drive's price goes with its life or with its writes, whichever is used up sooner, so wear is not added to holding:
+    it decides alone. Zero where the hits that follow a write save less than that costs; `hits` None: no more writes.
+    """
+    worn = hits is not None and hits * saved < wear_s * hold_per_s
+    return 0.0 if worn else saved / hold_per_s
+
+
+def hits_per_write(hit_rate: float | None) -> float | None:
+    """Each miss writes a prefix: h/(1 - h) hits follow it; one where nothing is known, None where nothing is missed."""
+    if hit_rate is None:
+        return 1.0
+    return hit_rate / (1 - hit_rate) if hit_rate < 1 else None
 
 
 def wear(writes_per_day: float) -> float:

@@ -211,4 +211,5 @@ def _on_node(base: Tier, use: NodeTier) -> Tier:
         write=write and replace(write, bandwidth=use.write_bandwidth or write.bandwidth),
         node_ceiling=use.node_ceiling or base.node_ceiling,
         capacity=use.capacity or base.capacity,
+        drives=use.drives or base.drives,
     )

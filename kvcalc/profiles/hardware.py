@@ -81,8 +81,10 @@ class Tier(Profile):
     write: Direction | None = None  # GPU to tier: an offload
     line_rate: Rate | None = None  # what one direction of one link can't exceed
     pageable: RateRange | None = None  # read bandwidth from memory that is not pinned
+    both_directions: Rate | None = None  # one link that reads and writes at once, both added; None: not known
     node_ceiling: RateRange | None = None  # all links of a node together
     capacity: Size | None = None
+    drives: Count | None = None  # that the capacity counts, where the bandwidth is that of one
     drive_writes_per_day: Number | None = None  # of its whole capacity, that a drive is rated for
     drive_years: Number | None = None  # for which it is rated
 
@@ -98,6 +100,7 @@ class NodeTier:
     latency: TimeRange | None = None
     node_ceiling: RateRange | None = None
     capacity: Size | None = None
+    drives: Count | None = None
 
 
 @part

@@ -53,6 +53,7 @@ def _loaded(traffic: Traffic, result: Margin, on: str) -> Table:
         Column("Wait", "wait_s", number=True),
         Column("Fetch under load", "loaded_fetch_s", number=True),
         Column("Margin", "loaded_margin", number=True),
+        Column("Verdict", "loaded_verdict"),
     )
     rows = [
         (
@@ -60,13 +61,31 @@ def _loaded(traffic: Traffic, result: Margin, on: str) -> Table:
             _share(each.utilisation),
             _rate(each.saturation_per_s),
             words.seconds(path.fetch_s),
-            words.seconds(each.wait_s, "grows"),
-            words.seconds(each.loaded_fetch_s, "grows"),
+            words.seconds(each.wait_s, _without(each)),
+            words.seconds(each.loaded_fetch_s, _without(each)),
             Cell("" if each.loaded_margin is None else words.times(each.loaded_margin, result), each.loaded_margin),
+            Cell("over capacity" if each.saturated else each.loaded_verdict or "", each.loaded_verdict),
         )
         for each, path in zip(traffic.paths, result.paths, strict=True)
     ]
     return Table(f"Under load, {_asked(traffic)}{on}", columns, tuple(rows), _prefill(traffic))
+
+
+def _without(each: Contention) -> str:
+    """Why there is no wait."""
+    return "grows" if each.saturated else "no hits"
+
+
+def over(result: Margin) -> str:
+    """A sentence for the headline on what the rate is too much for; nothing where all bear it."""
+    traffic = result.traffic
+    if traffic is None or traffic.rate_per_s is None:
+        return ""
+    tiers = {each.tier for each in traffic.paths} - {each.tier for each in traffic.paths if not each.saturated}
+    tiers &= {use.tier for use in result.uses} or tiers
+    full = [each.tier for each in traffic.paths if each.tier in tiers]
+    named = [*(["the GPUs"] if traffic.overloaded else []), *dict.fromkeys(full)]
+    return f" At {_asked(traffic)} over capacity: {', '.join(named)}." if named else ""
 
 
 def _asked(traffic: Traffic) -> str:
@@ -79,8 +98,18 @@ def _prefill(traffic: Traffic) -> str:
     replicas = units.counted(traffic.replicas, "replica")
     return (
         f"Prefill keeps the node's {replicas} {busy} busy and saturates at {full or 'no rate'}; "
-        f"with no hit at {without}. Mean waits by Pollaczek and Khinchine, requests at random."
+        f"with no hit at {without}. {_waits(traffic)} Mean waits by Pollaczek and Khinchine, requests at random."
     )
+
+
+def _waits(traffic: Traffic) -> str:
+    """What the margin has above its line."""
+    if not traffic.hit_rate:
+        return "Nothing hits, so nothing is fetched."
+    if traffic.loaded_recompute_s is None:
+        return "Recomputing has a queue that only grows, so there is no margin."
+    waits, loaded = (units.short(each, "s") for each in (traffic.prefill_wait_s or 0.0, traffic.loaded_recompute_s))
+    return f"Margin: a recompute waits {waits} for the GPUs, {loaded} in all, over the fetch under load."
 
 
 def _stations(traffic: Traffic, on: str) -> Table:
@@ -112,7 +141,12 @@ def _station(each: Station) -> tuple[Cell, ...]:
 
 
 def _name(path: Contention) -> Cell:
-    return Cell(words.path(path.tier, path.links))
+    return Cell(_path(path))
+
+
+def _path(path: Contention) -> str:
+    """One link each: several restores run side by side."""
+    return f"{words.path(path.tier, path.links)}{' each' if path.each else ''}"
 
 
 def _share(value: float | None) -> Cell:
@@ -127,7 +161,7 @@ def arithmetic(result: Margin) -> Iterator[str]:
     """One line a path and figure."""
     traffic = result.traffic
     for path in traffic.paths if traffic else ():
-        name = words.path(path.tier, path.links)
+        name = _path(path)
         for each in path.stations:
             if each.utilisation is not None and each.saturation_per_s is not None:
                 busy = f"{_asked_rate(traffic)} x {words.seconds(each.request_s).text} / {each.servers}"
@@ -136,7 +170,7 @@ def arithmetic(result: Margin) -> Iterator[str]:
                 yield f"{name}: {each.name}, {each.direction}: {busy} = {share} busy; {full} = {rate}"
         if path.wait_s is not None:
             wait = units.short(path.wait_s, "s")
-            yield f"{name}: wait = sum of rate x service^2 / (2 x (1 - utilisation)) = {wait}, at its busiest link"
+            yield f"{name}: wait = sum of rate x service^2 / (2 x (1 - utilisation)) = {wait}, the longest on its way"
 
 
 def _asked_rate(traffic: Traffic | None) -> str:

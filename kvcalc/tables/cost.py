@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kvcalc import amounts, units
 from kvcalc.answers.cost_result import Cost, TierCost, Work
-from kvcalc.tables import cited, room, words
+from kvcalc.tables import cited, cost_hour, room, words
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
 ASKED = (
@@ -20,13 +20,18 @@ ASKED = (
     "kv_bytes",
 )
 TIER = ("tier", "links", "fetch_s", "latency_margin", "verdict", "fetch_gpu_s", "gpu_margin", "saved_gpu_s")
-HOLDING = ("saved_per_hit", "gb_month", "hold_per_hour", "wear_s", "break_even_s")
-HOURLY = ("saved_gpu_s", "saved", "tier", "net", "written_bytes_per_s", "turnover_s")
-DRIVE = ("writes_per_day", "rated_s", "sustained_bytes_per_s", "sustained_tokens_per_s", "life_s")
-HOUR = (
-    "Tier costs: all its capacity, more where writes use a drive up before its rated life ends. "
-    "A prefix can stay until the writes have replaced everything."
+HOLDING = ("saved_per_hit", "gb_month", "hold_per_hour", "hits_per_write", "wear_s", "break_even_s")
+HOURLY = (
+    "served_per_s",
+    "saturation_per_s",
+    "saved_gpu_s",
+    "saved",
+    "tier",
+    "net",
+    "written_bytes_per_s",
+    "turnover_s",
 )
+DRIVE = ("writes_per_day", "rated_s", "sustained_bytes_per_s", "sustained_tokens_per_s", "life_s")
 
 
 def page(result: Cost, steps: bool = False) -> Page:
@@ -35,8 +40,8 @@ def page(result: Cost, steps: bool = False) -> Page:
         _work(result),
         _margins(result),
         *_holding(result),
-        *_hourly(result),
-        *_drives(result),
+        *cost_hour.blocks(result),
+        *([Lines("Warnings", result.warnings)] if result.warnings else []),
         *([Lines("Arithmetic", tuple(_arithmetic(result)))] if steps else []),
         room.block(result.room, result.tokens, result.kv_stored),
         *cited.blocks((each, "") for each in result.assumptions),
@@ -51,11 +56,27 @@ def _summary(result: Cost) -> str:
     gpu = units.counted(result.tp, "GPU")
     saved = f"A hit saves {amounts.span(result.recompute_gpu_s)} of GPU time ({gpu})"
     held = [
-        f"{amounts.span(tier.holding.break_even_s)} in {tier.tier}"
+        f"{amounts.span(tier.holding.break_even_s)} in {tier.tier}{_unworn(tier)}"
         for tier in result.tiers
         if tier.holding.break_even_s is not None and tier.holding.break_even_s > 0
     ]
-    return f"{saved}, which pays for holding the prefix {', '.join(held)}." if held else f"{saved}."
+    paid = f", which pays for holding the prefix {', '.join(held)}" if held else ""
+    return f"{saved}{paid}.{_switch(result)}"
+
+
+def _unworn(tier: TierCost) -> str:
+    return " (wear not known)" if tier.medium == "nvme" and tier.holding.wear_s is None else ""
+
+
+def _switch(result: Cost) -> str:
+    """Why `margin` gives other verdicts, and how to have the same ones."""
+    one, node = result.latency, result.throughput
+    if one == node:
+        return ""
+    return (
+        f" Verdicts are of one request, {units.short(one.seconds, 's')} by the {one.way}; margin takes the "
+        f"{units.short(node.seconds, 's')} of the {node.way}: with --prefill {round(node.tokens_per_s)} so does cost."
+    )
 
 
 def _work(result: Cost) -> Table:
@@ -113,21 +134,29 @@ def _holding(result: Cost) -> Iterator[Table]:
         Column("Holding the prefix an hour", "hold_per_hour", number=True),
         Column("A hit saves", "saved_per_hit", number=True),
         Column("A write wears as", "wear_s", number=True),
-        Column("Break-even residence", "break_even_s", number=True),
+        Column(f"Break-even residence{_hits(tiers[0])}", "break_even_s", number=True),
     )
     rows = tuple(
         (
             Cell(tier.tier),
-            _money(tier.holding.gb_month, result),
-            _money(tier.holding.hold_per_hour, result),
-            _money(tier.holding.saved_per_hit, result),
-            _span(tier.holding.wear_s, "not known" if tier.medium == "nvme" else ""),
+            words.money(tier.holding.gb_month, result.currency),
+            words.money(tier.holding.hold_per_hour, result.currency),
+            words.money(tier.holding.saved_per_hit, result.currency),
+            words.span(tier.holding.wear_s, "not known" if tier.medium == "nvme" else ""),
             Cell(_break_even(tier), tier.holding.break_even_s),
         )
         for tier in tiers
     )
-    note = "Hold a prefix that comes again sooner than this. Writing it once wears a drive as much as so much holding."
+    note = (
+        "Hold a prefix that comes again sooner than this. Writing it once wears a drive as much as so much holding; "
+        "its price is charged once, by its life or by its writes."
+    )
     yield Table("Holding: the five-minute rule", columns, rows, note)
+
+
+def _hits(tier: TierCost) -> str:
+    hits = tier.holding.hits_per_write
+    return "" if hits is None else f", at {units.ratio(hits)} {'hit' if hits == 1 else 'hits'} a write"
 
 
 def _break_even(tier: TierCost) -> str:
@@ -135,72 +164,6 @@ def _break_even(tier: TierCost) -> str:
     if found is None:
         return "give --gpu-hour"
     return amounts.span(found) if found > 0 else "never: wear costs more"
-
-
-def _hourly(result: Cost) -> Iterator[Table]:
-    if result.rate_per_s is None or result.hit_rate is None:
-        return
-    columns = (
-        Column("Tier", "tier"),
-        Column("GPU time saved", "saved_gpu_s", number=True),
-        Column("Money saved", "saved", number=True),
-        Column("Tier costs", "tier_money", number=True),
-        Column("Net", "net", number=True),
-        Column("Written", "written_bytes_per_s", number=True),
-        Column("A prefix can stay", "turnover_s", number=True),
-    )
-    rows = tuple(
-        (
-            Cell(tier.tier),
-            _span(hour.saved_gpu_s),
-            _money(hour.saved, result),
-            _money(hour.tier, result),
-            _money(hour.net, result),
-            Cell(units.short(hour.written_bytes_per_s, "B/s"), hour.written_bytes_per_s),
-            _span(hour.turnover_s, "capacity not known"),
-        )
-        for tier in result.tiers
-        if (hour := tier.hourly)
-    )
-    asked = f"{units.ratio(result.rate_per_s)} req/s, hit rate {units.ratio(100 * result.hit_rate)} %"
-    yield Table(f"One hour at {asked}", columns, rows, HOUR)
-
-
-def _drives(result: Cost) -> Iterator[Table | Lines]:
-    columns = (
-        Column("Tier", "tier"),
-        Column("Rated", "writes_per_day", number=True),
-        Column("Capacity", "capacity_bytes", number=True),
-        Column("Bears for its life", "sustained_bytes_per_s", number=True),
-        Column("New tokens", "sustained_tokens_per_s", number=True),
-        Column("Lasts at this rate", "life_s", number=True),
-    )
-    rows = tuple(_drive(tier) for tier in result.tiers if tier.drive)
-    if rows:
-        yield Table("Endurance of flash", columns, rows)
-    unknown = [tier.tier for tier in result.tiers if tier.medium == "nvme" and not tier.drive]
-    if unknown:
-        way_out = f"--endurance {unknown[0]}='1 DWPD for 5 years'"
-        yield Lines("Endurance not known", (f"{', '.join(unknown)}: no drive is named; give its rating: {way_out}",))
-
-
-def _drive(tier: TierCost) -> tuple[Cell, ...]:
-    drive = tier.drive
-    assert drive is not None
-    rated = f"{units.ratio(drive.writes_per_day)} DWPD" + (
-        f" for {amounts.span(drive.rated_s)}" if drive.rated_s else ""
-    )
-    sustained, tokens = drive.sustained_bytes_per_s, drive.sustained_tokens_per_s
-    return (
-        Cell(tier.tier),
-        Cell(rated, drive.writes_per_day),
-        Cell(
-            "not known" if tier.capacity_bytes is None else units.short(tier.capacity_bytes, "B"), tier.capacity_bytes
-        ),
-        Cell("" if sustained is None else units.short(sustained, "B/s"), sustained),
-        Cell("" if tokens is None else words.tokens_per_s(tokens), tokens),
-        _span(drive.life_s),
-    )
 
 
 def _arithmetic(result: Cost) -> Iterator[str]:
@@ -211,8 +174,9 @@ def _arithmetic(result: Cost) -> Iterator[str]:
         yield f"{tier.tier}: saved a hit = {amounts.span(result.recompute_gpu_s)} - {fetch} = {saved} of GPU time"
         held = tier.holding
         if held.break_even_s is not None:
-            wear = f" - {amounts.span(held.wear_s)} of wear" if held.wear_s else ""
-            rate = f"{_money(held.saved_per_hit, result).text} / {_money(held.hold_per_hour, result).text} an hour"
+            wear = f", against {amounts.span(held.wear_s)} of wear{_hits(tier)}" if held.wear_s else ""
+            saved, hold = (words.money(each, result.currency).text for each in (held.saved_per_hit, held.hold_per_hour))
+            rate = f"{saved} / {hold} an hour"
             yield f"{tier.tier}: break-even residence = {rate}{wear} = {_break_even(tier)}"
         if tier.drive and tier.drive.sustained_bytes_per_s and tier.capacity_bytes:
             size = f"{units.short(tier.capacity_bytes, 'B')} x {units.ratio(tier.drive.writes_per_day)} / day"
@@ -221,14 +185,6 @@ def _arithmetic(result: Cost) -> Iterator[str]:
 
 def _name(tier: TierCost) -> Cell:
     return Cell(words.path(tier.tier, tier.links))
-
-
-def _money(value: float | None, result: Cost) -> Cell:
-    return Cell("" if value is None else amounts.priced(value, result.currency or ""), value)
-
-
-def _span(value: float | None, without: str = "") -> Cell:
-    return Cell(without if value is None else amounts.span(value), value)
 
 
 def _flat(result: Cost) -> Table:

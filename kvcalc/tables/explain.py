@@ -50,6 +50,8 @@ def _break_even(result: Margin) -> Iterator[str]:
 def _paths(result: Margin) -> Iterator[str]:
     for path in result.paths:
         yield _fetch(path)
+        if result.uses:  # whose margin is another
+            continue
         fetch, recompute = units.short(path.fetch_s, "s"), units.short(result.recompute.seconds, "s")
         low, high = units.short(path.fetch_low_s, "s"), units.short(path.fetch_high_s, "s")
         margin = f"{recompute} / {fetch} = {words.times(path.margin, result)}"

@@ -17,15 +17,20 @@ READING = (
 def page(results: Sequence[Margin], steps: bool = False) -> Page:
     """One answer, or several nodes side by side; with `steps` also the arithmetic, line by line."""
     first = results[0]
-    several = len(results) > 1
+    several, prefix = len(results) > 1, first.use == "prefix"
     blocks = [
-        *([_best(results)] if several else []),
+        *([_best(results)] if several and prefix else []),
+        *(block for result in results for block in parts.use(result, words.on(result, results))),
         _restored(results),
         *_recompute(results),
-        *(_paths(result, words.on(result, results), READING if result is first else "") for result in results),
+        *(
+            _paths(result, words.on(result, results), READING if result is first else "")
+            for result in results
+            if prefix
+        ),
         *(block for result in results for block in parts.blocks(result, words.on(result, results))),
         *_warnings(results),
-        *(changes.table(result, words.on(result, results)) for result in results),
+        *(changes.table(result, words.on(result, results)) for result in results if prefix),
         *(
             Lines(f"Arithmetic{words.on(result, results)}", (*explain.lines(result), *parts.arithmetic(result)))
             for result in results
@@ -34,21 +39,26 @@ def page(results: Sequence[Margin], steps: bool = False) -> Page:
         *([] if several else [room.block(first.room, first.tokens, first.kv_stored)]),
         *_assumptions(results),
     ]
-    title = f"{first.model_title}, {units.count(first.tokens)} tokens: fetch or recompute?"
+    title = f"{first.model_title}, {units.count(first.tokens)} tokens: {parts.ASKED[first.use]}"
     return Page(title, "" if several else _summary(first), tuple(blocks), lambda: flat.table(results))
 
 
 def _summary(result: Margin) -> str:
     """Which tiers win, each by its best path, and whether that is sure."""
     if result.uses:
-        return parts.summary(result)
+        return parts.summary(result) + parts.over(result)
     said = [
         f"{verdict} {'instead of' if verdict == 'recompute' else 'from'} {_named(tiers, result)}"
         for verdict in BEST_FIRST
         if (tiers := [path for path in best(result.paths) if path.verdict == verdict])
     ]
     text = "; ".join(said) + "."
-    return ("" if result.fits is not False else "Does not fit in memory. ") + text[0].upper() + text[1:]
+    return (
+        ("" if result.fits is not False else "Does not fit in memory. ")
+        + text[0].upper()
+        + text[1:]
+        + parts.over(result)
+    )
 
 
 def _named(paths: list[PathAnswer], result: Margin) -> str:

@@ -10,7 +10,7 @@ from kvcalc.tables.page import Cell, Column, Table
 
 READING = (
     "Layer by layer: each layer is computed while the next is loading. "
-    "Link-bound above: cached tokens a new one beyond which loading takes longer than computing."
+    "Link-bound: from so many cached tokens on loading takes longer than computing."
 )
 
 
@@ -22,7 +22,7 @@ def blocks(result: Margin, on: str) -> Iterator[Table]:
         Column("Layer by layer", "first_token_layered_s", number=True),
         Column("Waits for", "bound_by"),
         Column("Cached : new", "cached_to_new", number=True),
-        Column("Link-bound above", "link_bound_cached_to_new", number=True),
+        Column("Link-bound", "link_bound_turns"),
     )
     none = (Cell(""), Cell(""), Cell(""))
     found = result.recompute
@@ -33,19 +33,31 @@ def blocks(result: Margin, on: str) -> Iterator[Table]:
         (Cell("HBM"), *kept, *none[:2]),
         *((Cell(words.path(hit.tier, hit.links)), *_row(hit)) for hit in result.partial_hits),
     ]
-    asked = f"{units.count(result.tokens)} tokens cached, {units.count(result.new_tokens)} new"
+    alone = ", one request alone" if result.traffic else ""
+    asked = f"{units.count(result.tokens)} tokens cached, {units.count(result.new_tokens)} new{alone}"
     yield Table(f"Time to first token, {asked}{on}", columns, tuple(rows), READING)
 
 
 def _row(hit: PartialHit) -> tuple[Cell, ...]:
-    bound = hit.link_bound_cached_to_new
     return (
         _seconds(hit.first_token_s),
         _seconds(hit.first_token_layered_s),
         Cell(hit.bound_by),
         Cell(units.ratio(hit.cached_to_new), hit.cached_to_new),
-        Cell("never" if bound is None else units.ratio(bound), bound),
+        Cell(_turns(hit)),
     )
+
+
+def _turns(hit: PartialHit) -> str:
+    """At which cached lengths the link decides, and the ratio where one says it: "from 13,423 (6.71 : 1)"."""
+    if not hit.link_bound_turns:
+        return "always" if hit.link_bound_short else "never"
+    said, bound = [], hit.link_bound_short
+    for tokens in hit.link_bound_turns:
+        said.append(f"{'below' if bound else 'from'} {units.count(tokens)}")
+        bound = not bound
+    ratio = hit.link_bound_cached_to_new
+    return ", ".join(said) + (f" ({units.ratio(ratio)} : 1)" if ratio is not None else "")
 
 
 def _seconds(value: float) -> Cell:
@@ -64,7 +76,10 @@ def arithmetic(result: Margin) -> Iterator[str]:
         yield f"{name}: first token = {units.short(path.fetch_s, 's')} fetch + {rest} = {plain}"
         parts = f"{fixed} + max({moving}, {rest}) + min({moving}, {rest}) / {result.layers} layers"
         yield f"{name}: layer by layer = {parts} = {layered}"
-        yield f"{name}: link-bound above cached / new = {_bound(hit, result.new_tokens)}"
+        if hit.linear:
+            yield f"{name}: link-bound above cached / new = {_bound(hit, result.new_tokens)}"
+        else:
+            yield f"{name}: link-bound {_turns(hit)}; no one ratio holds at all lengths"
 
 
 def _bound(hit: PartialHit, new: int) -> str:

@@ -10,11 +10,27 @@ from types import ModuleType
 from kvcalc.answers.margin_result import Margin
 from kvcalc.tables.page import Table
 
+ASKED = {
+    "prefix": "fetch or recompute?",
+    "preempt": "swap out and in, or recompute?",
+    "active": "decode with the KV in a tier?",
+    "shared": "one copy for all replicas, or one in each?",
+}
+
 
 def blocks(result: Margin, on: str) -> Iterator[Table]:
-    """Their tables; `on` ends the titles."""
+    """Their tables, those of the use apart; `on` ends the titles."""
     for part in _asked(result):
-        yield from part.blocks(result, on)
+        if not part.__name__.endswith(".uses"):
+            yield from part.blocks(result, on)
+
+
+def use(result: Margin, on: str) -> Iterator[Table]:
+    """The table of another use than the prefix cache: it is the answer."""
+    if result.uses:
+        from kvcalc.tables import uses
+
+        yield from uses.blocks(result, on)
 
 
 def arithmetic(result: Margin) -> Iterator[str]:
@@ -28,6 +44,15 @@ def summary(result: Margin) -> str:
     from kvcalc.tables import uses
 
     return uses.summary(result)
+
+
+def over(result: Margin) -> str:
+    """What the rate that was asked about is too much for, for the headline."""
+    if not result.traffic:
+        return ""
+    from kvcalc.tables import contention
+
+    return contention.over(result)
 
 
 def _asked(result: Margin) -> Iterator[ModuleType]:

@@ -18,7 +18,8 @@ def _lines(room: Room, tokens: int, kv: str) -> Iterator[str]:
     yield _routing(room)
     yield _full(room, tokens)
     if room.tiers:
-        yield f"What a tier adds after that: {', '.join(_tiers(room))}"
+        wide = kv in SIXTEEN_BIT
+        yield f"What a tier adds after that{', with FP8 KV' if wide else ''}: {', '.join(_tiers(room, wide))}"
 
 
 def _format(room: Room, kv: str) -> str:
@@ -48,7 +49,11 @@ def _full(room: Room, tokens: int) -> str:
     return f"Is the cache ever full? HBM holds at most {held}; while fewer are in use again, a tier adds nothing"
 
 
-def _tiers(room: Room) -> Iterator[str]:
+def _tiers(room: Room, wide: bool) -> Iterator[str]:
+    """Against the HBM of all replicas, which share the node's tiers; `wide`: the answer's KV has 16 bits."""
+    replica = room.hbm_prefixes_fp8 if wide else room.hbm_prefixes
+    hbm = "HBM" if room.replicas == 1 else f"the HBM of {units.count(room.replicas)} replicas"
     for tier in room.tiers:
-        times = f" ({units.times(tier.prefixes / room.hbm_prefixes)} of HBM)" if room.hbm_prefixes else ""
-        yield f"{tier.tier} {units.count(tier.prefixes)} prefixes{times}"
+        held = tier.prefixes_fp8 if wide else tier.prefixes
+        times = f" ({units.times(held / (replica * room.replicas))} of {hbm})" if replica else ""
+        yield f"{tier.tier} {units.count(held)} prefixes{times}"

@@ -16,7 +16,7 @@ def summary(result: Margin) -> str:
     match best:
         case Active():
             rates = f"{words.tokens_per_s(best.tokens_per_s)} instead of {words.tokens_per_s(best.hbm_tokens_per_s)}"
-            return f"Decoding with the KV in a tier: at best {rates} from HBM ({name}): {_slower(best)} slower."
+            return f"Decoding with the KV in a tier: at best {rates} from HBM, over {name}: {_unheld(best)}."
         case Preemption():
             if best.margin is None:
                 return "Preemption: it is not known how fast these tiers are written."
@@ -24,6 +24,13 @@ def summary(result: Margin) -> str:
         case Sharing():
             mean = f"{units.short(best.pooled_s, 's')} on average instead of {units.short(best.local_s, 's')}"
             return f"One copy for {best.replicas} replicas over {name}: {mean} from the own DRAM."
+
+
+def _unheld(use: Active) -> str:
+    slower = f"a step takes {_slower(use)} as long"
+    if use.hbm_batch is not None and use.batch > use.hbm_batch:
+        return f"{slower}, but HBM holds {units.count(use.hbm_batch)} of the {units.count(use.batch)} sequences"
+    return slower
 
 
 def _worth(use: Preemption | Active | Sharing) -> float:
@@ -77,12 +84,15 @@ def _active(result: Margin, on: str) -> Table:
         Column("Against HBM", "slowdown", number=True),
     )
     read = Cell(units.short(first.read_bytes, "B"), first.read_bytes)
-    hbm = (Cell("HBM"), read, words.seconds(first.hbm_step_s), Cell(words.tokens_per_s(first.hbm_tokens_per_s)))
+    held = first.hbm_batch is None or first.batch <= first.hbm_batch
+    kept = Cell("HBM" if held else f"HBM, if it held them: at most {units.count(first.hbm_batch or 0)} fit")
+    hbm = (kept, read, words.seconds(first.hbm_step_s), Cell(words.tokens_per_s(first.hbm_tokens_per_s)))
     rows = [
         (_name(use), read, words.seconds(use.step_s), Cell(words.tokens_per_s(use.tokens_per_s)), Cell(_slower(use)))
         for use in found
     ]
-    note = f"A path that is not noticed carries {units.short(first.needed_bytes_per_s, 'B/s')}."
+    needed = units.short(first.needed_bytes_per_s, "B/s")
+    note = f"Only a path that carries {needed} would leave a step as quick as it is from HBM."
     if first.hbm_batch is not None:
         note += f" HBM holds at most {units.count(first.hbm_batch)} sequences of this length beside the weights."
     title = f"Decoding {first.batch} x {units.count(result.tokens)} tokens: every step reads all KV{on}"
@@ -118,7 +128,11 @@ def _sharing(result: Margin, on: str) -> Table:
         for use in found
     ]
     own = units.short(first.local_s, "s")
-    note = f"A copy in each replica's DRAM comes in {own}. Prefix-aware routing keeps one copy and moves nothing."
+    read = "; ".join(dict.fromkeys(f"{use.tier}: {use.tier_title}" for use in found))
+    note = (
+        f"A copy in each replica's DRAM comes in {own}. Prefix-aware routing keeps one copy and moves nothing. "
+        f"The one copy is read from: {read}."
+    )
     return Table(f"One copy for {first.replicas} replicas, or one in each{on}", columns, tuple(rows), note)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from kvcalc import units
+from kvcalc import amounts, units
 from kvcalc.answers.margin_result import Margin, PathAnswer
 from kvcalc.tables.page import Cell
 
@@ -40,6 +40,16 @@ def path(tier: str, links: int) -> str:
 def seconds(value: float | None, without: str = "") -> Cell:
     """A time, or what to say where there is none."""
     return Cell(without if value is None else units.short(value, "s"), value)
+
+
+def span(value: float | None, without: str = "") -> Cell:
+    """A time of any length, or what to say where there is none."""
+    return Cell(without if value is None else amounts.span(value), value)
+
+
+def money(value: float | None, currency: str | None) -> Cell:
+    """An amount, where it is known."""
+    return Cell("" if value is None else amounts.priced(value, currency or ""), value)
 
 
 def tokens_per_s(value: float) -> str:

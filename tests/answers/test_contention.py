@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 import kvcalc
 from kvcalc import Options, UserError
+from kvcalc.answers.margin_result import verdicts
+from kvcalc.physics import crossover
 
 LOAD = {"rate": 2.0, "hit_rate": 0.6}
 
@@ -52,6 +54,75 @@ def test_nics_have_a_ceiling_for_each_direction(ask):
     path = path_under_load(ask(**LOAD), "infiniband", 8)
     names = [(each.name, each.direction) for each in path.stations if "together" in each.name]
     assert names == [("infiniband-400g, all links together", way) for way in ("read", "write")]
+
+
+def test_link_carries_less_in_both_directions_than_twice_one(ask):
+    """vLLM on an H100, REALITY of PCIe 5.0: 83.4 GB/s added. By hand: 0.6 + 0.4 of 410 MB over it, 4.91 ms."""
+    path = path_under_load(ask(**LOAD), "dram", 8)
+    added = station(path, "dram-pcie5, link, both directions added", "both")
+    assert added.request_s == pytest.approx(0.4096 / 83.4, rel=1e-3)
+
+
+def test_opposing_traffic_takes_more_of_pcie_4_than_its_reads_alone(ask):
+    """nvbandwidth issue 53, A100: 11 to 13 GB/s in beside 24 to 25 out, not 25 and 25."""
+    path = path_under_load(ask(tiers=("dram-pcie4",), **LOAD), "dram-pcie4", 8)
+    added = station(path, "dram-pcie4, link, both directions added", "both")
+    assert added.request_s == pytest.approx(0.4096 / 36.5, rel=1e-3)
+
+
+def test_bandwidth_of_another_link_has_no_limit_of_both_directions(ask):
+    path = path_under_load(ask(bandwidth={"dram": 900e9}, **LOAD), "dram", 8)
+    assert not any("added" in each.name for each in path.stations)
+    texts = [each.text for each in ask(bandwidth={"dram": 900e9}, tiers=("dram",), **LOAD).assumptions]
+    assert any("full duplex is assumed" in text and "83.4" not in text for text in texts)
+
+
+def test_path_that_only_writes_too_much_has_no_loaded_time(ask):
+    """By hand: 0.9 x 2/s x 3.277 GB at 3.125 GB/s or less are 189 %, while reads take 22 % of the other direction."""
+    path = path_under_load(ask(rate=2.0, hit_rate=0.1), "ethernet")
+    assert station(path, "ethernet-25g, link", "read").utilisation < 0.25
+    assert path.saturated
+    assert (path.wait_s, path.loaded_fetch_s, path.loaded_margin) == (None, None, None)
+    assert path.loaded_verdict == "recompute"
+
+
+def test_without_hits_nothing_is_fetched_under_load(ask):
+    path = path_under_load(ask(rate=1.0, hit_rate=0.0), "dram")
+    assert (path.wait_s, path.loaded_fetch_s, path.loaded_margin, path.loaded_verdict) == (None,) * 4
+
+
+def test_gpus_that_are_nearly_full_make_no_path_better(ask):
+    """At 2.49 req/s misses alone keep the GPUs 99.6 % busy: a recompute waits long, and a slow store is still slow."""
+    full, alone = ask(rate=2.49, hit_rate=0.001), ask()
+    assert path_under_load(full, "infiniband").loaded_margin > 100
+    assert all(
+        crossover.BEST_FIRST.index(loaded) >= crossover.BEST_FIRST.index(single)
+        for loaded, single in zip(verdicts(full), verdicts(alone), strict=True)
+    )
+
+
+def test_recompute_waits_for_the_gpus_as_a_fetch_for_the_links(ask):
+    """By hand, M/D/1: 0.8 misses/s of 400 ms keep the GPUs 32 % busy; 0.8 x 0.16/(2 x 0.68) = 94.1 ms of wait."""
+    traffic = ask(**LOAD).traffic
+    assert traffic.loaded_recompute_s == pytest.approx(0.4 + 0.0941, abs=1e-4)
+    path = path_under_load(ask(**LOAD), "dram", 8)
+    assert path.loaded_margin == pytest.approx(0.4941 / path.loaded_fetch_s, rel=1e-3)
+
+
+def test_gpus_that_are_asked_too_much_leave_no_margin_and_a_warning(ask):
+    result = ask(rate=20.0, hit_rate=0.6)
+    assert result.traffic.overloaded
+    assert path_under_load(result, "dram", 8).loaded_margin is None
+    assert result.warnings[0].startswith("20 req/s, hit rate 60 %: prefill alone would keep the GPUs 320 % busy")
+
+
+@pytest.mark.parametrize("hit_rate", [0.0, 0.1, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("rate", [0.1, 1.0, 3.0, 30.0, 300.0])
+def test_no_path_is_over_capacity_and_fine(ask, rate, hit_rate):
+    for path in ask(rate=rate, hit_rate=hit_rate, new=100).traffic.paths:
+        full = path.saturation_per_s is not None and rate >= path.saturation_per_s
+        assert path.saturated == full
+        assert not (full and (path.loaded_fetch_s or path.loaded_margin or path.loaded_verdict != "recompute"))
 
 
 def test_link_of_vllm_saturates_as_measured(ask):

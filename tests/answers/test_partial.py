@@ -1,7 +1,7 @@
 """Partial hits: the time to the first token with a prefix cached and new tokens after it."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kvcalc
@@ -37,6 +37,35 @@ def test_link_decides_just_beyond_the_ratio(ask, new, prefill):
     (hit,) = result.partial_hits
     bound = hit.link_bound_cached_to_new
     assert (hit.bound_by == "link") == (bound is not None and hit.cached_to_new > bound)
+
+
+HYBRIDS = ("gemma3-27b", "llama4-scout", "qwen3-next-80b-a3b", "deepseek-v3.2", "gpt-oss-120b", "llama3.1-70b")
+
+
+@pytest.mark.parametrize("model", HYBRIDS)
+@given(tokens=st.integers(1, 1_000_000), new=st.sampled_from([1, 500, 5_000, 100_000]))
+@settings(max_examples=10)
+def test_what_a_request_waits_for_is_what_the_turning_lengths_say(ask, model, tokens, new):
+    """Windows, chunks, states and top-k bend both times: one ratio from one length would contradict itself."""
+    result = ask(model=model, hardware="h200-pcie5", tokens=tokens, new=new, prefill="model", kv_dtype="auto")
+    for hit in result.partial_hits:
+        bound = hit.link_bound_short ^ (sum(turn <= tokens for turn in hit.link_bound_turns) % 2 == 1)
+        assert (hit.bound_by == "link") == bound
+        if hit.linear and hit.link_bound_cached_to_new is not None and hit.link_bound_turns:
+            assert hit.link_bound_turns[-1] == pytest.approx(hit.link_bound_cached_to_new * new, rel=1e-3, abs=2)
+
+
+def test_ratio_is_of_models_whose_every_token_costs_the_same(ask):
+    for model, linear in (
+        ("llama3.1-70b", True),
+        ("deepseek-v3", True),
+        ("gemma3-27b", False),
+        ("deepseek-v3.2", False),
+    ):
+        result = ask(model=model, hardware="h200-pcie5", new=500, prefill="model")
+        assert {hit.linear for hit in result.partial_hits} == {linear}
+        if not linear:
+            assert {hit.link_bound_cached_to_new for hit in result.partial_hits} == {None}
 
 
 @given(tokens=st.integers(1, 200_000), new=st.integers(1, 50_000), node=st.sampled_from(["h100-pcie5", "h200-pcie5"]))

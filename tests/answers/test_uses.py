@@ -40,6 +40,26 @@ def test_tier_whose_writing_is_not_known_has_no_verdict(ask):
     assert use.margin_in == pytest.approx(0.244, abs=0.001)
 
 
+def test_engine_takes_as_long_for_a_copy_out_as_in(ask):
+    """vLLM: 0.5 us a copy and 0.44 us a token; by hand 1,250 blocks of 2.6 MB on 8 ranks, one link: 10,000 copies."""
+    use = use_of(ask(use="preempt", engine="vllm"), "dram")
+    assert use.out_s == pytest.approx(10_000 * 0.5e-6 + 20_000 * 0.44e-6 + 3.2768 / 55.06, rel=1e-3)
+
+
+def test_replicated_cache_is_written_once_where_the_host_keeps_one(ask):
+    """DeepSeek's latent cache is alike on 8 ranks; vLLM's host keeps one, HiCache's one for each.
+
+    By hand, vLLM: 61 layers x 1,250 pages at 0.5 us, 20,000 tokens at 0.44 us, 703 MB at 55.06 GB/s.
+    """
+    asked = {"model": "deepseek-v3", "hardware": "h200-pcie5", "use": "preempt", "tiers": ("dram",), "links": 1}
+    vllm, sglang = (ask(engine=engine, **asked) for engine in ("vllm", "sglang"))
+    size = vllm.kv_bytes / 55.06e9
+    assert use_of(vllm, "dram").out_s == pytest.approx(61 * 1250 * 0.5e-6 + 20_000 * 0.44e-6 + size, rel=1e-3)
+    assert use_of(sglang, "dram").out_s > 8 * size
+    for result, words in ((vllm, "written once"), (sglang, "written by each of them")):
+        assert any(words in each.text for each in result.assumptions)
+
+
 def test_drive_is_slower_out_than_in(ask):
     """4 GB/s written against 7 read: 819 and 468 ms."""
     use = use_of(ask(use="preempt"), "nvme")

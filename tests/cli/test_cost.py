@@ -38,7 +38,45 @@ def test_csv_is_a_row_a_tier_in_si_units(run):
     assert [row["tier"] for row in rows][:2] == ["dram-pcie5", "nvme-gen4"]
     assert float(rows[0]["holding_break_even_s"]) == pytest.approx(99.1 * 60, rel=1e-3)
     assert rows[1]["holding_break_even_s"] == ""
-    assert float(rows[1]["hourly_written_bytes_per_s"]) == pytest.approx(2.6214e9, rel=1e-3)
+    assert float(rows[1]["hourly_written_bytes_per_s"]) == pytest.approx(1.643 * 0.4 * 3.2768e9, rel=1e-3)
+
+
+def test_row_says_where_it_saturates_and_a_warning_that_the_gpus_do(run):
+    out = run(*CHAPTER, "--rate", "20/s", "--hit-rate", "60%").out
+    hour = out.partition("### One hour")[2]
+    assert "| dram-pcie5      | GPUs saturate at 6.25 req/s " in hour
+    assert "| nvme-gen4       | saturates at 1.64 req/s " in hour
+    assert "prefill alone would keep the GPUs 320 % busy; they saturate at 6.25 req/s" in hour
+
+
+def test_headline_says_which_switch_makes_margin_and_cost_agree(run):
+    line = run(*CHAPTER).out.splitlines()[2]
+    assert "margin takes the 400 ms of the rate in the node profile: with --prefill 50000 so does cost" in line
+    same = run(*CHAPTER, "--prefill", "50000", "--format", "json").json
+    margin = run("margin", *CHAPTER[1:], "--links", "all", "--format", "json").json
+    assert {tier["tier"]: tier["verdict"] for tier in same["tiers"]} == {
+        path["tier"]: path["verdict"] for path in margin["paths"]
+    }
+
+
+def test_wear_that_is_not_known_is_said_in_the_headline(run):
+    drive = (*CHAPTER, *PRICED[:2], "--gb-month", "nvme=0.03 USD@2026-11-29")
+    assert "16.5 h in nvme-gen4 (wear not known)" in run(*drive).out
+    assert "16.5 h in nvme-gen4." in run(*drive, "--endurance", "nvme=3 DWPD for 5 years").out
+
+
+def test_what_is_never_written_stays_and_lasts(run):
+    """All requests hit and bring nothing new."""
+    all_hit = ("--rate", "1/s", "--hit-rate", "100%", "--endurance", "nvme=1 DWPD for 5 years")
+    out = run(*CHAPTER, *all_hit).out
+    assert out.count("as long as it is wanted") == 5
+    assert "always, nothing is written" in out
+    assert "capacity not known" not in out
+
+
+def test_residence_says_how_many_hits_share_a_write(run):
+    assert "Break-even residence, at 1 hit a write" in run(*CHAPTER, *PRICED).out
+    assert "Break-even residence, at 1.5 hits a write" in run(*CHAPTER, *PRICED, *LOADED).out
 
 
 def test_explained_arithmetic_has_the_numbers_in_it(run):
@@ -61,7 +99,7 @@ def test_explained_arithmetic_has_the_numbers_in_it(run):
     (("--gb-month", "0.30 USD@2026-11-29"), "no tier and value"),
     (("--gb-month", "tape=0.30 USD@2026-11-29"), "no tier 'tape' here"),
     ((*PRICED, "--gb-month", "nvme=0.03 EUR@2026-11-29"), "can't be compared"),
-    (("--endurance", "nvme=1 DWPD"), "not the endurance of a drive"),
+    (("--endurance", "nvme=1 DWPD"), "add the years of its warranty"),
     (("--endurance", "nvme=0 DWPD for 5 years"), "not the endurance of a drive"),
     (("--endurance", "dram=1 DWPD for 5 years"), "is no drive"),
     (("--capacity", "dram=0 B"), "holds something"),

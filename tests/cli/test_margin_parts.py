@@ -53,12 +53,47 @@ def test_load_is_shown_link_by_link(run):
     assert "### Links under load" in out
 
 
+def test_saturation_is_in_the_headline_the_warnings_and_the_exit_code(run):
+    """A drive that restores well and can't keep up: at 2 req/s it is asked for 122 % of its time."""
+    drive = (*CHAPTER, "--tier", "nvme", "--prefill", "7000", "--rate", "2/s", "--hit-rate", "99%")
+    assert run(*drive[:7], "--fail-if", "marginal").code == 0
+    ran = run(*drive, "--fail-if", "recompute", "--rate", "20/s")
+    assert ran.code == 3
+    assert "over capacity: " in ran.out.splitlines()[2]
+    assert "its queue only grows" in ran.out.partition("### Warnings")[2]
+
+
+def test_gpus_that_are_full_fail_a_pipeline(run):
+    asked = (*CHAPTER, "--tier", "dram", "--fail-if", "recompute", "--hit-rate", "60%")
+    assert run(*asked, "--rate", "2/s").code == 0
+    assert run(*asked, "--rate", "20/s").code == 3
+
+
+def test_use_of_a_full_path_fails_too_and_the_headline_names_its_tiers_alone(run):
+    """One NIC each bears a swap at 2 req/s; at 200/s, nothing to compute, its ceiling is full."""
+    swap = (*CHAPTER, "--use", "shared", "--tier", "dram", "--tier", "infiniband", "--hit-rate", "100%")
+    assert run(*swap, "--rate", "2/s", "--fail-if", "recompute").code == 0
+    ran = run(*swap, "--rate", "500/s", "--fail-if", "recompute")
+    assert ran.code == 3
+    assert ran.out.splitlines()[2].endswith("At 500 req/s, hit rate 100 % over capacity: infiniband-400g.")
+
+
+def test_first_token_beside_traffic_is_of_one_request(run):
+    title = "### Time to first token, 20,000 tokens cached, 500 new"
+    assert f"{title}, one request alone" in run(*CHAPTER, "--new", "500", "--concurrency", "8").out
+    assert f"{title}\n" in run(*CHAPTER, "--new", "500").out
+
+
+def test_one_link_each_is_said_where_restores_run_side_by_side(run):
+    out = run(*CHAPTER, "--concurrency", "8", "--tier", "dram").out
+    assert "| dram-pcie5, 1 link each |" in out
+
+
 def test_use_decides_what_a_pipeline_fails_on(run):
     """One NIC restores in a sixth of the time; out and in it is 2.9 times as fast."""
     nic = (*CHAPTER, "--tier", "infiniband", "--links", "1", "--fail-if", "marginal", "--format", "json")
     assert run(*nic).code == 0
     assert run(*nic, "--use", "preempt").code == 3
-    assert run(*nic, "--use", "active").code == 0  # which has no verdict
 
 
 @pytest.mark.parametrize(("options", "words"), [
@@ -66,6 +101,12 @@ def test_use_decides_what_a_pipeline_fails_on(run):
     (("--batch", "0"), "--batch"),
     (("--replicas", "1"), "--replicas"),
     (("--concurrency", "0"), "--concurrency"),
+    (("--batch", "4"), "--batch is for --use active"),
+    (("--use", "active", "--replicas", "4"), "--replicas is for --use shared"),
+    (("--use", "active", "--batch", "1000001"), "at most 1,000,000"),
+    (("--use", "shared", "--replicas", "1000001"), "at most 1,000,000"),
+    (("--concurrency", "1000001"), "at most 1,000,000"),
+    (("--use", "active", "--fail-if", "recompute"), "decoding from a tier has no verdict"),
     (("--concurrency", "-3"), "--concurrency"),
     (("--rate", "2/s"), "--rate needs --hit-rate"),
     (("--rate", "2/s", "--hit-rate", "1.01"), "more than the whole"),

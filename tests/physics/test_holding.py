@@ -17,7 +17,21 @@ def test_five_minute_rule_of_1987():
 def test_wear_by_hand():
     """At 3 drive writes a day one write costs what 8 hours of holding cost."""
     assert holding.wear(3) == 8 * 3600
-    assert holding.break_even(100.0, 0.01, holding.wear(3)) == 10_000 - 28_800
+    assert holding.break_even(100.0, 0.01, holding.wear(3)) == 0  # 100 a hit, 288 a write
+    assert holding.break_even(300.0, 0.01, holding.wear(3)) == 30_000
+
+
+def test_hits_share_the_wear_of_the_write_before_them():
+    """288 a write: two hits of 100 don't pay for it, three do, and each for 10,000 s of holding."""
+    assert holding.break_even(100.0, 0.01, holding.wear(3), 2.0) == 0
+    assert holding.break_even(100.0, 0.01, holding.wear(3), 3.0) == 10_000
+    assert holding.break_even(100.0, 0.01, holding.wear(3), None) == 10_000
+
+
+def test_hits_that_follow_a_write():
+    """At 60 % every 4 misses of 10 write and 6 hit."""
+    assert holding.hits_per_write(0.6) == pytest.approx(1.5)
+    assert (holding.hits_per_write(None), holding.hits_per_write(0.0), holding.hits_per_write(1.0)) == (1, 0, None)
 
 
 def test_drive_of_one_write_a_day():

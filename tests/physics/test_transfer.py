@@ -312,7 +312,7 @@ def test_more_links_are_never_slower_for_what_every_rank_has_its_own_part_of(
 @given(hop=HOPS, load=LOADS)
 def test_an_engine_that_may_pass_copies_on_is_never_slower(hop: Hop, load: Load):
     shared, each = (over(replace(hop, broadcast=may)).seconds(load) for may in (True, False))
-    assert shared <= each
+    assert shared <= each * (1 + 1e-12)
 
 
 @given(route=ROUTES, load=LOADS)

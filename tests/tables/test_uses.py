@@ -2,8 +2,10 @@
 
 from datetime import date
 
+import pytest
+
 import kvcalc
-from kvcalc import Options, Price, Prices, Rating
+from kvcalc import Options, Price, Prices, Rating, units
 from kvcalc.render import markdown
 from kvcalc.tables import cost as costs
 from kvcalc.tables import margin as margins
@@ -30,8 +32,59 @@ def test_fetch_as_quick_as_the_own_one_needs_no_more_hits():
 
 def test_link_that_never_decides_says_why():
     text = printed(True, node="gh200-nvlink-c2c", new=50_000, prefill="model", tiers=("dram",))
-    assert " never |" in text
+    assert "| never " in text
     assert "link-bound above cached / new = never: a cached token is loaded in" in text
+
+
+def test_windows_have_lengths_and_no_ratio():
+    text = printed(
+        True, model="gemma3-27b", node="h200-pcie5", new=500, prefill="model", tiers=("nvme",), kv_dtype="auto"
+    )
+    block = text.partition("### Time to first token")[2].partition("###")[0]
+    assert " : 1)" not in block
+    assert "no one ratio holds at all lengths" in text
+
+
+def test_ratio_stands_beside_the_length():
+    """By hand: 2,000 x 20 us x 55 GB/s / 163,840 B are 13,427.7 tokens."""
+    assert "from 13,428 (6.71 : 1)" in printed(new=2000, prefill=50_000.0, tiers=("dram",), links=1)
+
+
+def test_tiers_are_held_against_the_hbm_of_all_replicas_after_fp8():
+    """TP 2 makes 4 replicas: 2 TB hold 610 FP8 prefixes of 3.277 GB, against those of four times a replica's HBM."""
+    result = kvcalc.margin("llama3.1-70b", "h100-pcie5", 20_000, Options(tp=2, kv_dtype="bf16"))
+    hbm = 4 * result.room.hbm_prefixes_fp8
+    line = next(line for line in markdown.render(margins.page([result])).splitlines() if line.startswith("4. "))
+    assert line.startswith("4. What a tier adds after that, with FP8 KV: dram-pcie5 610 prefixes (")
+    assert f"({units.times(610 / hbm)} of the HBM of 4 replicas)" in line
+
+
+def test_copy_of_another_node_is_read_from_where_its_tier_says():
+    text = printed(use="shared", node="p5en.48xlarge", replicas=2, prefill="model")
+    assert "The one copy is read from: efa-3200g: GPU of another node over EFA" in text
+    assert "infiniband-400g: DRAM of another node over InfiniBand" in printed(use="shared")
+
+
+def test_batch_that_hbm_does_not_hold_is_said_in_its_row_and_the_headline():
+    text = printed(use="active", batch=1000)
+    assert "| HBM, if it held them: at most 185 fit" in text
+    assert "but HBM holds 185 of the 1,000 sequences" in text.splitlines()[2]
+    assert "| HBM " in printed(use="active", batch=32)
+
+
+@pytest.mark.parametrize(("use", "title", "table"), [
+    ("preempt", "swap out and in, or recompute?", "### Preemption"),
+    ("active", "decode with the KV in a tier?", "### Decoding"),
+    ("shared", "one copy for all replicas, or one in each?", "### One copy"),
+])  # fmt: skip
+def test_answer_for_a_use_begins_with_it_and_holds_no_other_verdicts(use, title, table):
+    text = printed(True, use=use)
+    lines = text.splitlines()
+    assert lines[0].endswith(title)
+    assert next(line for line in lines if line.startswith("###")).startswith(table)
+    for other in ("### Verdicts", "### What would change the verdict", "buys capacity here, not speed"):
+        assert other not in text
+        assert other in printed()
 
 
 def test_wear_that_costs_more_than_a_hit_saves_says_so():
