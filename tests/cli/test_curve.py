@@ -130,7 +130,7 @@ def test_interrupted_it_leaves_nothing(run, small, tmp_path, monkeypatch):
 
 def test_a_plot_is_drawn_beside_the_page(run, excerpt, tmp_path):
     ran = run("curve", excerpt, "--plot", tmp_path / "curve.svg")
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, ran.err) == (0, f"kvcalc: wrote {tmp_path / 'curve.svg'}\n")
     assert ran.out == run("curve", excerpt).out
     assert "hit rate by capacity" in (tmp_path / "curve.svg").read_text()
 
