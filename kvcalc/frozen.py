@@ -16,6 +16,7 @@ def frozen(made: type[T]) -> type[T]:
     made = dataclass(init=False, repr=False, eq=False)(made)
     made.__fields__ = tuple((field.name, field.default, field.default_factory) for field in fields(made))  # type: ignore
     made.__names__ = tuple(name for name, _, _ in made.__fields__)  # type: ignore
+    made.__every__ = frozenset(made.__names__)  # type: ignore
     for method in (__init__, __setattr__, __delattr__, __eq__, __hash__, __repr__):
         setattr(made, method.__name__, method)
     return made
@@ -25,6 +26,9 @@ def __init__(self: Any, *given: object, **named: object) -> None:
     held, known = self.__dict__, self.__fields__
     if len(given) == len(known) and not named:
         held.update(zip(self.__names__, given, strict=True))
+        return
+    if not given and named.keys() == self.__every__:
+        held.update(named)
         return
     if len(given) > len(known):
         raise TypeError(f"{type(self).__name__} takes {len(known)} values, not {len(given)}")

@@ -5,23 +5,23 @@ all bytes of the hop take longer than `b/B` over the ceiling that its links shar
 pipelined the slowest decides; otherwise their times add.
 """
 
+from typing import NamedTuple
+
 from kvcalc.frozen import frozen
 from kvcalc.physics import kv as sizes
 from kvcalc.profiles.model import Chunked, Compressed, Cross, Full, Indexer, Latent, LayerGroup, Model, Sliding
 
 
-@frozen
-class Part:
-    """One layer group of a restore."""
+class Part(NamedTuple):
+    """One layer group of a restore. A tuple, since an answer makes thousands."""
 
     bytes: int  # one copy
     copies: int  # that one rank makes
     shards: int  # different parts under tensor parallelism; ranks beyond hold the same bytes again
 
 
-@frozen
-class Shared:
-    """How a load is spread over links."""
+class Shared(NamedTuple):
+    """How a load is spread over links. A tuple, since an answer makes thousands."""
 
     bytes: float  # on the busiest link
     copies: float  # on the busiest link
