@@ -11,7 +11,7 @@ from kvcalc.traces.builder import Builder
 from kvcalc.traces.counts import TokenCounts
 from kvcalc.traces.extra import need
 from kvcalc.traces.reader import FORMATS, Reader, Reading
-from kvcalc.traces.row import Unreadable, WideIds
+from kvcalc.traces.row import LONGEST, Unreadable, WideIds
 from kvcalc.traces.trace import Trace
 
 UNKNOWN = 100  # rows without a known format before a file is given up
@@ -73,6 +73,8 @@ def read(path: Path | str, reading: Reading | None = None, progress: Callable[[i
     asked = reading or Reading()
     if asked.format is not None and asked.format not in FORMATS:
         raise UserError(f"no trace format {shown(asked.format)}; one of {', '.join(FORMATS)}")
+    if asked.block_size is not None and not 1 <= asked.block_size <= LONGEST:
+        raise UserError(f"--block-size: {asked.block_size} is not a number of tokens from 1 to {LONGEST:,}")
     found = lines.files(Path(path))
     total, before = sum(each.stat().st_size for each in found), 0
     taken = _Read(asked)
