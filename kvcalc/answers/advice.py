@@ -14,14 +14,14 @@ ADDS = 0.01  # of the tokens: what a tier adds less than isn't worth naming
 
 def recommendation(places: Sequence[TierPlace], knee: CurvePoint, ceiling: CurvePoint) -> str:
     """Whether capacity is the limit, where the knee is, whether fetching wins there, and what to do first."""
-    most = f"{_rate(ceiling.token_rate)} of any cache"
+    most = f"{percent(ceiling.token_rate)} of any cache"
     if ceiling.work < LITTLE:
-        return f"No cache helps much: at most {_rate(ceiling.token_rate)} of the prompt tokens were seen before."
+        return f"No cache helps much: at most {percent(ceiling.token_rate)} of the prompt tokens were seen before."
     if not places:
-        return f"The knee is at {_tokens(knee.capacity_tokens)}, which hit {_rate(knee.token_rate)} of at most {most}."
+        return f"The knee is at {tokens_of(knee.capacity_tokens)}, which hit {percent(knee.token_rate)} of at most {most}."
     used = [place for place in places if place.kv_dtype == places[0].kv_dtype]
     hbm = used[0]
-    holds = f"HBM's {_tokens(hbm.reach_tokens)} hit {_rate(hbm.token_rate)}"
+    holds = f"HBM's {tokens_of(hbm.reach_tokens)} hit {percent(hbm.token_rate)}"
     if hbm.work >= 1 + ENOUGH * (ceiling.work - 1):
         return f"Capacity is not the limit: {holds} of at most {most}, so offloading adds nothing."
     return f"Capacity is the limit: {holds} of at most {most}; {'; '.join(_tiers(used[1:], knee, ceiling))}."
@@ -34,7 +34,7 @@ def _tiers(lower: Sequence[TierPlace], knee: CurvePoint, ceiling: CurvePoint) ->
     for number, place in enumerate(wins):
         faster = f", and fetching from it beats recomputing {units.times(place.margin)}" if place.margin else ""
         first = "offload to it first" if number == 0 else "then to it"
-        yield f"{place.tier} takes that to {_rate(place.token_rate)}{faster}: {first}"
+        yield f"{place.tier} takes that to {percent(place.token_rate)}{faster}: {first}"
     for place in slow:
         late = (
             f", but fetching from it takes {units.times(1 / place.margin)} as long as recomputing"
@@ -44,7 +44,7 @@ def _tiers(lower: Sequence[TierPlace], knee: CurvePoint, ceiling: CurvePoint) ->
         yield f"{place.tier} would add {100 * place.added_rate:.1f} points{late}"
     reached = lower[-1].reach_tokens if lower else 0
     if not (wins or slow) or reached < knee.capacity_tokens:
-        yield f"the knee is at {_tokens(knee.capacity_tokens)}, which would hit {_rate(knee.token_rate)}"
+        yield f"the knee is at {tokens_of(knee.capacity_tokens)}, which would hit {percent(knee.token_rate)}"
     elif wins and wins[-1].work >= 1 + ENOUGH * (ceiling.work - 1):
         yield "more adds nothing"
 
@@ -65,12 +65,14 @@ def routing_advice(strategies: Sequence[Strategy]) -> str:
 
 def _hits(strategy: Strategy) -> str:
     run = strategy.run
-    return f"{_rate(run.token_rate)} (mean TTFT {units.short(run.ttft_mean_s, 's')})"
+    return f"{percent(run.token_rate)} (mean TTFT {units.short(run.ttft_mean_s, 's')})"
 
 
-def _rate(rate: float) -> str:
+def percent(rate: float) -> str:
+    """A share in percent."""
     return f"{100 * rate:.1f} %"
 
 
-def _tokens(tokens: int) -> str:
+def tokens_of(tokens: int) -> str:
+    """A count of tokens."""
     return f"{units.short(tokens, '').strip()} tokens"

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 STEPS = (1, 2, 5)  # capacities at 1, 2 and 5 times powers of ten
 ROWS = 10  # of them, the largest
+ONE_CACHE = "One least-recently-used cache for all requests"
+LOOKUP = "a request is looked up whole, hits as far as its leading blocks are there, and then touches"
 
 
 def curve(
@@ -165,10 +167,7 @@ def _facts(path: str, trace: "Trace", drawn: Curve) -> TraceFacts:
 
 def _assumptions(trace: "Trace", tail_first: bool) -> tuple[Assumption, ...]:
     order = "its last block first, so that leaves are evicted first" if tail_first else "its first block first"
-    lookup = (
-        "One least-recently-used cache for all requests; a request is looked up whole, hits as far as its leading "
-        f"blocks are there, and then touches {order}"
-    )
+    lookup = f"{ONE_CACHE}; {LOOKUP} {order}"
     found = [Assumption(lookup), Assumption("Output tokens are in the cache only when a later prompt repeats them")]
     if trace.rate < 1:
         share = f"{100 * trace.rate:g} % of the distinct blocks"

@@ -12,6 +12,7 @@ from kvcalc.answers.advice import routing_advice
 from kvcalc.answers.margin_result import Assumption
 from kvcalc.answers.placement import Placing, named
 from kvcalc.answers.playing import Playing
+from kvcalc.answers.replay_assumptions import replayed
 from kvcalc.answers.route_result import SCHEMA_VERSION, RouteAnswer, Strategy
 from kvcalc.answers.service import Blocks
 from kvcalc.answers.setting import Setting
@@ -109,8 +110,8 @@ def route(
         recompute_way=setting.ways.chosen.title,
         strategies=strategies,
         recommendation=routing_advice(strategies),
-        warnings=tuple(_warnings(drawn.trace.duration_s / playing.pace.speed, strategies, store)),
-        assumptions=(*drawn.assumptions, *services.assumptions(setting.tiers), *_assumptions(share, store)),
+        warnings=(*services.rate_warning(setting), *_warnings(drawn.trace.duration_s / playing.pace.speed, strategies, store)),
+        assumptions=(*replayed(drawn.assumptions, playing), *services.assumptions(setting.tiers), *_assumptions(share, store)),
     )
 
 

@@ -1,8 +1,9 @@
 """A replica of a model on a node as a replay knows it: prefill times, sizes in blocks, links."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from kvcalc import units
 from kvcalc.answers.curve_result import TierPlace
 from kvcalc.answers.margin_result import Assumption
 from kvcalc.answers.paths import Path, Way
@@ -15,6 +16,8 @@ from kvcalc.physics.transfer import Route
 from kvcalc.profiles.hardware import Tier as TierProfile
 from kvcalc.simulate.service import Service, Tier
 from kvcalc.tiered.movers import Link
+
+NEAR = 0.1  # of a rate: what is nearer changes nothing
 
 
 @frozen
@@ -97,6 +100,20 @@ def _link(found: Setting, route: Route, blocks: Blocks) -> Link:
     if each <= 0:
         raise UserError(f"{found.model.name!r} keeps no more for a longer prompt, so its cache has no blocks to replay")
     return Link(block_bytes(found, blocks) / each, max(0.0, seconds(short) - each * short / blocks.tokens))
+
+
+def rate_warning(found: Setting) -> Iterator[str]:
+    """A replica that prefills at a textbook's rate, where the rate of one request is known."""
+    measured = next((way for way in found.ways.others if way.basis == "measured"), None)
+    if found.ways.chosen.basis != "textbook" or measured is None:
+        return
+    used, alone = (found.tokens / found.recompute(way, found.tokens) for way in (found.ways.chosen, measured))
+    if abs(used / alone - 1) > NEAR:
+        yield (
+            f"a replica prefills at {units.count(used)} tok/s, a textbook's rate of a node's throughput; by the "
+            f"{measured.title} one mean prompt is prefilled at {units.count(alone)} tok/s: replay with --prefill "
+            f"{units.count(alone).replace(',', '')} too, for loads and times change with it"
+        )
 
 
 def assumptions(tiers: Sequence[TierProfile]) -> tuple[Assumption, ...]:

@@ -19,8 +19,8 @@ READING = (
 def page(answer: RouteAnswer) -> Page:
     """The strategies side by side, and what they rest on."""
     blocks: list[Table | Lines] = [
-        _strategies(answer),
         *lines("Warnings", answer.warnings),
+        _strategies(answer),
         *lines("What looks wrong with the trace", answer.trace.notes),
         Lines("Replayed", (*said(answer.played, answer.recompute_way, answer.trace), *_sharing(answer))),
         *(block for block in cited.every(answer.assumptions) if block.lines),
