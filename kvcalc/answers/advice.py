@@ -1,14 +1,12 @@
-"""What a hit-rate curve, the tiers on it, or ways to share a cache recommend, in one sentence."""
+"""What a hit-rate curve or the tiers on it recommend, in one sentence."""
 
 from collections.abc import Iterator, Sequence
 
 from kvcalc import units
 from kvcalc.answers.curve_result import CurvePoint, TierPlace
-from kvcalc.answers.route_result import Strategy
 
 ENOUGH = 0.95  # of what the ceiling saves
 LITTLE = 1.05  # a ceiling of 1/(1-h) below which no cache is worth much
-WORTH = 0.9  # of the time to first token by routing: a store that is not below isn't worth its infrastructure
 ADDS = 0.01  # of the tokens: what a tier adds less than isn't worth naming
 
 
@@ -47,25 +45,6 @@ def _tiers(lower: Sequence[TierPlace], knee: CurvePoint, ceiling: CurvePoint) ->
         yield f"the knee is at {tokens_of(knee.capacity_tokens)}, which would hit {percent(knee.token_rate)}"
     elif wins and wins[-1].work >= 1 + ENOUGH * (ceiling.work - 1):
         yield "more adds nothing"
-
-
-def routing_advice(strategies: Sequence[Strategy]) -> str:
-    """Does routing by prefix or a shared store do better, and is a store worth what it takes?"""
-    by_name = {each.run.name: each for each in strategies}
-    plain, store = by_name["round-robin"], by_name.get("shared-store")
-    routed = max((by_name["prefix-aware"], by_name["consistent-hash"]), key=lambda each: each.run.token_rate)
-    text = f"{routed.run.name} hits {_hits(routed)} against {_hits(plain)} of round robin, and moves no KV"
-    if store is None:
-        return f"{text[0].upper()}{text[1:]}."
-    moved = f"a shared store hits {_hits(store)} and moves {units.short(store.network_bytes, 'B')}"
-    if store.run.ttft_mean_s < WORTH * routed.run.ttft_mean_s:
-        return f"{text[0].upper()}{text[1:]}; {moved}: it is quicker here, so weigh that against what it takes to run."
-    return f"{text[0].upper()}{text[1:]}; {moved} without being quicker: route by prefix first."
-
-
-def _hits(strategy: Strategy) -> str:
-    run = strategy.run
-    return f"{percent(run.token_rate)} (mean TTFT {units.short(run.ttft_mean_s, 's')})"
 
 
 def percent(rate: float) -> str:

@@ -142,3 +142,11 @@ def test_a_plot_of_no_format_is_refused_before_any_work(refused, tmp_path):
 def test_a_tier_that_the_node_lacks_is_taken_from_the_catalog(run, excerpt):
     found = run("curve", excerpt, "--model", "llama3-70b", "--tier", "nvme-gen5=8TB", "--format", "json").json
     assert [place["tier"] for place in found["places"]][:4] == ["HBM", "dram-pcie5", "nvme-gen4", "nvme-gen5"]
+
+
+def test_tiers_fit_80_columns_with_names_whole(run, excerpt, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = run("curve", excerpt, "--model", "llama3-70b", "--format", "text").out
+    rows = [line for line in out.splitlines() if line.startswith("nvme-gen4 ")]
+    assert ["fp8", "bf16"] == [row.split()[3] for row in rows]
+    assert all(len(row) <= 80 and row.endswith("recompute") for row in rows)
