@@ -47,7 +47,7 @@ def setting(placing: Placing, blocks: Blocks, tiers: Sequence[str]) -> Setting:
 def service(found: Setting, places: Sequence[TierPlace], blocks: Blocks) -> Service:
     """The replica whose tiers stand at these places of a hit-rate curve, HBM first.
 
-    Raises UserError where HBM or a tier is smaller than the longest prompt.
+    Raises UserError where HBM is smaller than the longest prompt.
     """
     hbm, *lower = places
     sizes = {place.tier: int(place.tier_tokens / blocks.tokens) for place in places}
@@ -114,6 +114,16 @@ def rate_warning(found: Setting) -> Iterator[str]:
             f"{measured.title} one mean prompt is prefilled at {units.count(alone)} tok/s: replay with --prefill "
             f"{units.count(alone).replace(',', '')} too, for loads and times change with it"
         )
+
+
+def small(made: Service, blocks: Blocks) -> Iterator[str]:
+    """Tiers that don't hold the longest prompt: what HBM evicts for one while it is copied down can't be replaced."""
+    for tier in made.tiers:
+        if tier.blocks < blocks.longest:
+            yield (
+                f"{tier.name} holds {tier.blocks:,} blocks and the longest prompt has {blocks.longest:,}: what is being "
+                "copied down can't make room for what comes after it, so it hits less than the size on the curve"
+            )
 
 
 def assumptions(tiers: Sequence[TierProfile]) -> tuple[Assumption, ...]:

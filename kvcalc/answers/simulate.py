@@ -75,7 +75,7 @@ def simulate(
         saved_gpu_s=(alone.prefill_s - tiered.prefill_s) * setting.tp,
         saved_by_cache_gpu_s=(tiered.uncached_prefill_s - tiered.prefill_s) * setting.tp,
         recommendation=advice(runs, used, played, drawn.knee, drawn.ceiling),
-        warnings=(*services.rate_warning(setting), *drawn.warnings, *_warnings(drawn, runs, links, play)),
+        warnings=(*services.rate_warning(setting), *services.small(service, blocks), *drawn.warnings, *_warnings(drawn, runs, links, play)),
         assumptions=(*replayed(drawn.assumptions, play), *services.assumptions(setting.tiers)),
     )
 
@@ -97,9 +97,9 @@ def _tiers(places: tuple[TierPlace, ...], outcome: Outcome, of: tuple[Blocks, in
     blocks, replicas = of
     hits = dict(zip(outcome.tiers, outcome.hits, strict=True))
     evicted = dict(zip(outcome.tiers, outcome.evicted, strict=False))
-    written = {link.target: link.bytes for link in outcome.links}
+    written = {link.target: link.bytes * DAY_S / link.over_s for link in outcome.links if link.over_s}
     for place in places:
-        worn = figures.per(DAY_S, written.get(place.tier, 0.0), outcome) / (place.tier_bytes * replicas)
+        worn = written.get(place.tier, 0.0) / (place.tier_bytes * replicas)
         yield TierUse(
             tier=place.tier,
             medium=place.medium,
