@@ -82,7 +82,7 @@ def _arrival(builder: Builder, reader: Reader, reading: Reading) -> tuple["NDArr
     if reader.local_clock:
         unit = reading.time_unit or reader.unit
         arrival = clock.overlay(times * clock.SECONDS[unit], session, way)
-        return arrival, unit, tuple(_apart(builder, reader, way))
+        return arrival, unit, (*clock.idle(times, session, unit), *_apart(builder, reader, way))
     if way.way != "recorded":
         raise UserError("--arrival is for sessions without a common clock; the times of this trace have one")
     unit, odd = clock.unit(times, reader.unit, reading.time_unit)
