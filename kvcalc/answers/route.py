@@ -111,7 +111,7 @@ def route(
         store_bytes=None if share.store_bytes is None else round(share.store_bytes),
         recompute_way=setting.ways.chosen.title,
         strategies=strategies,
-        recommendation=routing_advice(strategies),
+        recommendation=curves.doubted(trace, routing_advice(strategies)),
         warnings=(*services.rate_warning(setting), *_never(cap, playing.replicas), *_warnings(drawn.trace.duration_s / playing.pace.speed, strategies, store)),
         assumptions=(*replayed(drawn.assumptions, playing), *services.assumptions(setting.tiers), *_assumptions(cap, share, store)),
     )

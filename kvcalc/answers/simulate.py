@@ -74,7 +74,7 @@ def simulate(
         links=links,
         saved_gpu_s=(alone.prefill_s - tiered.prefill_s) * setting.tp,
         saved_by_cache_gpu_s=(tiered.uncached_prefill_s - tiered.prefill_s) * setting.tp,
-        recommendation=advice(runs, used, played, drawn.knee, drawn.ceiling),
+        recommendation=curves.doubted(trace, advice(runs, used, played, drawn.knee, drawn.ceiling)),
         warnings=(*services.rate_warning(setting), *services.small(service, blocks), *drawn.warnings, *_warnings(drawn, runs, links, play)),
         assumptions=(*replayed(drawn.assumptions, play), *services.assumptions(setting.tiers)),
     )

@@ -47,6 +47,7 @@ def trace(builder: Builder, reader: Reader, reading: Reading, left_out: tuple[st
         sessions=builder.sessions,
         rate=builder.rate,
         notes=(*left_out, *odd, *size.notes, *unchained),
+        doubt=size.doubt,
     )
 
 

@@ -71,6 +71,8 @@ class _Read:
 
     def _reader(self, found: Mapping[str, Any]) -> Reader:
         name = self.reading.format or next((name for name, made in FORMATS.items() if made().fits(found)), None)
+        if name is not None and self.reading.shared_prefix is not None and "hash_ids" in found:
+            raise UserError("--shared-prefix is for traces that name no blocks, and this one names them")
         if name is not None:
             return TokenCounts(self.reading.shared_prefix) if name == "counts" else FORMATS[name]()
         if self.bad > UNKNOWN:
