@@ -16,7 +16,9 @@ def recommendation(places: Sequence[TierPlace], knee: CurvePoint, ceiling: Curve
     if ceiling.work < LITTLE:
         return f"No cache helps much: at most {percent(ceiling.token_rate)} of the prompt tokens were seen before."
     if not places:
-        return f"The knee is at {tokens_of(knee.capacity_tokens)}, which hit {percent(knee.token_rate)} of at most {most}."
+        return (
+            f"The knee is at {tokens_of(knee.capacity_tokens)}, which hit {percent(knee.token_rate)} of at most {most}."
+        )
     used = [place for place in places if place.kv_dtype == places[0].kv_dtype]
     hbm = used[0]
     holds = f"HBM's {tokens_of(hbm.reach_tokens)} hit {percent(hbm.token_rate)}"

@@ -94,7 +94,9 @@ def of(
         tp=placed.tp,
         prompt_tokens=prompt,
         places=placed.found,
-        recommendation=doubted(trace, _sampled(trace, knee, ceiling) + advice.recommendation(placed.found, knee, ceiling)),
+        recommendation=doubted(
+            trace, _sampled(trace, knee, ceiling) + advice.recommendation(placed.found, knee, ceiling)
+        ),
         warnings=placed.warnings,
         assumptions=(*_assumptions(trace, tail_first), *placed.assumptions),
     )
@@ -102,13 +104,19 @@ def of(
 
 def doubted(trace: "Trace", text: str) -> str:
     """A recommendation after what makes it doubtful."""
-    return f"The block size is doubtful ({trace.doubt}), and with it every count of tokens. {text}" if trace.doubt else text
+    return (
+        f"The block size is doubtful ({trace.doubt}), and with it every count of tokens. {text}"
+        if trace.doubt
+        else text
+    )
 
 
 def _sampled(trace: "Trace", knee: CurvePoint, ceiling: CurvePoint) -> str:
     """That a sample is too small to say anything."""
     wide = max((knee, ceiling), key=lambda point: point.bound)
-    if trace.rate == 1 or (trace.distinct >= FEW and knee.bound < knee.block_rate and ceiling.bound < ceiling.block_rate):
+    if trace.rate == 1 or (
+        trace.distinct >= FEW and knee.bound < knee.block_rate and ceiling.bound < ceiling.block_rate
+    ):
         return ""
     return (
         f"The sample is too small to tell: {units.counted(trace.distinct, 'distinct block')}, by which "

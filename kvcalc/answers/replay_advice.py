@@ -28,12 +28,11 @@ def advice(
     said = [*_hits(runs, tiers), *_times(runs, played)]
     if tiered.token_rate < knee.token_rate - ADDS:
         said.append(
-            f"the knee of one least-recently-used cache for all requests is at {tokens_of(knee.capacity_tokens)}, which would hit "
-            f"{percent(knee.token_rate)}"
+            "the knee of one least-recently-used cache for all requests is at "
+            f"{tokens_of(knee.capacity_tokens)}, which would hit {percent(knee.token_rate)}"
         )
-    return f"{'Capacity is the limit' if played.replicas == 1 else 'Each replica sees few of its own prompts again'}: {hbm}; " + (
-        f"{'; '.join(said)}."
-    )
+    limit = "Capacity is the limit" if played.replicas == 1 else "Each replica sees few of its own prompts again"
+    return f"{limit}: {hbm}; {'; '.join(said)}."
 
 
 def _hits(runs: tuple[Run, Run], tiers: Sequence[TierUse]) -> Iterator[str]:

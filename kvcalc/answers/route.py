@@ -112,8 +112,16 @@ def route(
         recompute_way=setting.ways.chosen.title,
         strategies=strategies,
         recommendation=curves.doubted(trace, routing_advice(strategies)),
-        warnings=(*services.rate_warning(setting), *_never(cap, playing.replicas), *_warnings(drawn.trace.duration_s / playing.pace.speed, strategies, store)),
-        assumptions=(*replayed(drawn.assumptions, playing), *services.assumptions(setting.tiers), *_assumptions(cap, share, store)),
+        warnings=(
+            *services.rate_warning(setting),
+            *_never(cap, playing.replicas),
+            *_warnings(drawn.trace.duration_s / playing.pace.speed, strategies, store),
+        ),
+        assumptions=(
+            *replayed(drawn.assumptions, playing),
+            *services.assumptions(setting.tiers),
+            *_assumptions(cap, share, store),
+        ),
     )
 
 
@@ -132,7 +140,7 @@ def load_cap(asked: float | None, replicas: int) -> float:
 
 def _never(cap: float, replicas: int) -> Iterator[str]:
     if cap >= replicas:
-        yield f"a load cap of {cap:g} never binds on {replicas} replicas, of which one has at most {replicas} times the mean"
+        yield f"a load cap of {cap:g} never binds: one of {replicas} replicas has at most {replicas} times the mean load"
 
 
 def _replayed(name: str, of: "tuple[Trace, Fleet, Playing]", routing: Routing, progress: Progress | None) -> Outcome:

@@ -24,7 +24,10 @@ def routing_advice(strategies: Sequence[Strategy]) -> str:
         first, best = f"{_tail(routed, plain)}route by {_by(routed)} first", routed
     else:
         imbalance = f"imbalance {routed.load_imbalance:.2f}x against {plain.load_imbalance:.2f}x"
-        first, best = f"{routed.run.name} is not quicker than {plain.run.name} ({imbalance}): keep {plain.run.name}", plain
+        first, best = (
+            f"{routed.run.name} is not quicker than {plain.run.name} ({imbalance}): keep {plain.run.name}",
+            plain,
+        )
     if store is None:
         return f"{text[0].upper()}{text[1:]}; {first}."
     moved = f"a shared store: {_figures(store)}, and moves {units.short(store.network_bytes, 'B')}"

@@ -121,8 +121,8 @@ def small(made: Service, blocks: Blocks) -> Iterator[str]:
     for tier in made.tiers:
         if tier.blocks < blocks.longest:
             yield (
-                f"{tier.name} holds {tier.blocks:,} blocks and the longest prompt has {blocks.longest:,}: what is being "
-                "copied down can't make room for what comes after it, so it hits less than the size on the curve"
+                f"{tier.name} holds {tier.blocks:,} blocks and the longest prompt has {blocks.longest:,}: what is "
+                "being copied down can't make room for what comes after it, so it hits less than the size on the curve"
             )
 
 

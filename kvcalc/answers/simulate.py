@@ -75,7 +75,12 @@ def simulate(
         saved_gpu_s=(alone.prefill_s - tiered.prefill_s) * setting.tp,
         saved_by_cache_gpu_s=(tiered.uncached_prefill_s - tiered.prefill_s) * setting.tp,
         recommendation=curves.doubted(trace, advice(runs, used, played, drawn.knee, drawn.ceiling)),
-        warnings=(*services.rate_warning(setting), *services.small(service, blocks), *drawn.warnings, *_warnings(drawn, runs, links, play)),
+        warnings=(
+            *services.rate_warning(setting),
+            *services.small(service, blocks),
+            *drawn.warnings,
+            *_warnings(drawn, runs, links, play),
+        ),
         assumptions=(*replayed(drawn.assumptions, play), *services.assumptions(setting.tiers)),
     )
 

@@ -65,7 +65,7 @@ def _cells(texts: tuple[str, ...]) -> tuple[Cell, ...]:
 
 
 def _sessions(sessions: int) -> str:
-    return f" in {units.count(sessions)} sessions" if sessions else ""
+    return f" in {units.counted(sessions, 'session')}" if sessions else ""
 
 
 def _points(answer: CurveAnswer) -> Table:

@@ -11,8 +11,8 @@ from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 from kvcalc.tables.simulate import lines, rate, said
 
 READING = (
-    "Hit: of the tokens. TTFT: time to first token, from arrival to the end of the prefill, mean and percentiles. Busy: "
-    "GPUs compute. Uneven: GPU time of the busiest replica over the mean. Network: KV to the store and from it."
+    "Hit: of the tokens. TTFT: time to first token, from arrival to the end of the prefill, mean and percentiles. "
+    "Busy: GPUs compute. Uneven: GPU time of the busiest replica over the mean. Network: KV to the store and from it."
 )
 
 

@@ -32,7 +32,9 @@ def files(path: Path) -> list[Path]:
     if path.is_dir():
         found = sorted(each for each in path.iterdir() if each.is_file() and kind(each) in SUFFIXES)
         if not found:
-            raise UserError(f"folder {str(path)!r} holds no .json, .jsonl or .csv files, plain, .gz or .zst{_below(path)}")
+            raise UserError(
+                f"folder {str(path)!r} holds no .json, .jsonl or .csv files, plain, .gz or .zst{_below(path)}"
+            )
     else:
         beside = path.parent.glob("[1-5]_*.jsonl*") if path.name.startswith("0_trace.jsonl") else ()
         found = [*sorted(beside), path]
@@ -88,7 +90,7 @@ def texts(path: Path, progress: Progress) -> Iterator[tuple[int, bytes]]:
     with opened(path) as (stream, raw):
         for number, line in enumerate(stream, 1):
             if number == 1:
-                line = line.removeprefix(BOM)  # noqa: PLW2901
+                line = line.removeprefix(BOM)
             text = line.strip()
             if number == 1 and (text in (b"{", b"[", b"[{") or kind(path) == ".json"):
                 yield from _whole(line + stream.read())

@@ -15,6 +15,7 @@ class Mooncake:
     block_size: int | None = None  # as the file states it
     usual_block_size = 512
     local_ids = local_clock = False
+    notes: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self._clock: dict[object, float] = {}  # by session: for turns that state a delay instead of a time

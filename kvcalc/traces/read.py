@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from kvcalc import units
 from kvcalc.errors import UserError, shown
 from kvcalc.traces import columns, lines
 from kvcalc.traces.builder import Builder
@@ -146,11 +147,11 @@ def _file(path: Path, taken: _Read, progress: lines.Progress) -> None:
 
 def _left_out(taken: _Read) -> Iterator[str]:
     if taken.bad:
-        yield f"{taken.bad:,} row{'s' if taken.bad > 1 else ''} left out, the first at {taken.first}"
+        yield f"{units.counted(taken.bad, 'row')} left out, the first at {taken.first}"
     if taken.parts > 1 and taken.reader is not None and not taken.reader.local_ids:
         yield (
-            f"{taken.parts} files with one numbering: equal ids of two files are one block; where each file numbers its "
-            "own, read them one at a time"
+            f"{taken.parts} files with one numbering: equal ids of two files are one block; where each file numbers "
+            "its own, read them one at a time"
         )
     if taken.blank:
-        yield f"{taken.blank:,} blank line{'s' if taken.blank > 1 else ''}"
+        yield f"{units.counted(taken.blank, 'blank line')}"

@@ -16,6 +16,7 @@ class Weka:
     block_size: int | None = None
     usual_block_size = 64
     local_ids = local_clock = True
+    notes: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self._sessions = 0

@@ -173,5 +173,5 @@ def test_tiers_fit_80_columns_with_names_whole(run, excerpt, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     out = run("curve", excerpt, "--model", "llama3-70b", "--format", "text").out
     rows = [line for line in out.splitlines() if line.startswith("nvme-gen4 ")]
-    assert ["fp8", "bf16"] == [row.split()[3] for row in rows]
+    assert [row.split()[3] for row in rows] == ["fp8", "bf16"]
     assert all(len(row) <= 80 and row.endswith("recompute") for row in rows)

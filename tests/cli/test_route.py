@@ -19,7 +19,15 @@ def test_markdown_begins_with_the_recommendation(run, excerpt):
     title, _, advice = ran.out.splitlines()[:3]
     assert title.endswith("3 replicas of Llama 3 70B on h100-pcie5")
     assert "against" in advice
-    for word in ("round-robin", "least-loaded", "prefix-aware", "consistent-hash", "shared-store", " needs ", "It fails so"):
+    for word in (
+        "round-robin",
+        "least-loaded",
+        "prefix-aware",
+        "consistent-hash",
+        "shared-store",
+        " needs ",
+        "It fails so",
+    ):
         assert word in ran.out
 
 

@@ -240,9 +240,9 @@ def folder(tmp_path, **files):
 
 
 def test_formats_mixed_in_a_folder_are_refused_by_name(tmp_path, row):
-    with pytest.raises(UserError, match="'b.jsonl' is WEKA .* and files before it are Mooncake JSONL; read them apart"):
+    with pytest.raises(UserError, match=r"'b.jsonl' is WEKA .* and files before it are Mooncake JSONL"):
         read(folder(tmp_path, a=[row(0)], b=[WEKA]))
-    with pytest.raises(UserError, match="'c.jsonl' is Qwen-Bailian JSONL"):
+    with pytest.raises(UserError, match=r"'c.jsonl' is Qwen-Bailian JSONL"):
         read(folder(tmp_path, a=[row(0)], b=[row(1)], c=[BAILIAN]))
 
 
