@@ -140,7 +140,7 @@ def load_cap(asked: float | None, replicas: int) -> float:
 
 def _never(cap: float, replicas: int) -> Iterator[str]:
     if cap >= replicas:
-        yield f"a load cap of {cap:g} never binds: one of {replicas} replicas has at most {replicas} times the mean load"
+        yield f"a load cap of {cap:g} never binds: one of {replicas} replicas has at most {replicas} times the mean"
 
 
 def _replayed(name: str, of: "tuple[Trace, Fleet, Playing]", routing: Routing, progress: Progress | None) -> Outcome:
