@@ -37,15 +37,19 @@ def advice(
 
 def _hits(runs: tuple[Run, Run], tiers: Sequence[TierUse]) -> Iterator[str]:
     alone, tiered = runs
-    names = " and ".join(tier.tier for tier in tiers[1:])
-    if not names:
+    used = [tier.tier for tier in tiers[1:] if tier.hit_rate >= ADDS]
+    idle = [tier.tier for tier in tiers[1:] if tier.hit_rate < ADDS]
+    if not used and not idle:
         yield "no tier below it was asked for"
-    elif tiered.token_rate - alone.token_rate < ADDS:
-        yield f"{names} add{'s' if len(tiers) == 2 else ''} next to nothing here ({percent(tiered.token_rate)})"
-    else:
+    if used:
         saved = 1 - tiered.prefill_gpu_s / alone.prefill_gpu_s if alone.prefill_gpu_s else 0.0
-        s = "s" if len(tiers) == 2 else ""
-        yield f"{names} take{s} that to {percent(tiered.token_rate)} and save{s} {percent(saved)} of the GPUs' prefill"
+        s = "s" if len(used) == 1 else ""
+        yield (
+            f"{' and '.join(used)} take{s} that to {percent(tiered.token_rate)} and save{s} {percent(saved)} of the "
+            "GPUs' prefill"
+        )
+    if idle:
+        yield f"{' and '.join(idle)} add{'s' if len(idle) == 1 else ''} next to nothing"
 
 
 def _times(runs: tuple[Run, Run], played: Played) -> Iterator[str]:

@@ -10,17 +10,18 @@ from kvcalc.answers.simulate_result import Run, TierUse
 from kvcalc.simulate.service import Rules
 
 ALONE = Run("HBM alone", 0.3, 0.3, 2.0, 1.0, 7.0, 13.0, 1000.0, 0.0, 0.8, 100.0, 5, 1.0, 0, 0)
-HBM, NVME = (TierUse(tier, "nvme", 1, 1, 1, 0.1, 0, 0.0, None) for tier in ("HBM", "nvme"))
+HBM, DRAM, NVME = (TierUse(tier, "nvme", 1, 1, 1, 0.1, 0, 0.0, None) for tier in ("HBM", "dram", "nvme"))
+IDLE = replace(NVME, hit_rate=0.001)
 
 
 def point(rate):
     return CurvePoint("", 10_000_000, 1, None, rate, rate, rate, rate, 1 / (1 - rate), 0.0)
 
 
-def said(fetch_if=0.0, ceiling=0.6, replicas=1, **tiered):
+def said(fetch_if=0.0, ceiling=0.6, replicas=1, tiers=(HBM, NVME), **tiered):
     with_tiers = replace(ALONE, name="with tiers", **tiered)
     playing = Playing(Rules(least_margin=fetch_if), replicas=replicas)
-    return advice((ALONE, with_tiers), (HBM, NVME), played(playing, "fp8"), point(ceiling - 0.1), point(ceiling))
+    return advice((ALONE, with_tiers), tiers, played(playing, "fp8"), point(ceiling - 0.1), point(ceiling))
 
 
 FETCHED = {"token_rate": 0.5, "prefill_gpu_s": 800.0, "fetched_requests": 100}
@@ -46,7 +47,9 @@ def test_fetching_that_wins_is_advised():
 
 
 def test_hits_are_those_of_the_replay():
-    assert "nvme adds next to nothing here (30.5 %)" in said(token_rate=0.305)
+    assert "nvme takes that to 50.0 %" in said(**FETCHED)
+    assert "dram takes that to 50.0 %" in said(tiers=(HBM, DRAM, IDLE), **FETCHED)
+    assert "; nvme adds next to nothing" in said(tiers=(HBM, DRAM, IDLE), **FETCHED)
     assert said(token_rate=0.3, replicas=3).startswith("Each replica sees few of its own prompts again: HBM alone")
 
 
