@@ -1,27 +1,27 @@
-"""What a hit-rate curve, the tiers on it, or ways to share a cache recommend, in one sentence."""
+"""What a hit-rate curve or the tiers on it recommend, in one sentence."""
 
 from collections.abc import Iterator, Sequence
 
 from kvcalc import units
 from kvcalc.answers.curve_result import CurvePoint, TierPlace
-from kvcalc.answers.route_result import Strategy
 
 ENOUGH = 0.95  # of what the ceiling saves
 LITTLE = 1.05  # a ceiling of 1/(1-h) below which no cache is worth much
-WORTH = 0.9  # of the time to first token by routing: a store that is not below isn't worth its infrastructure
 ADDS = 0.01  # of the tokens: what a tier adds less than isn't worth naming
 
 
 def recommendation(places: Sequence[TierPlace], knee: CurvePoint, ceiling: CurvePoint) -> str:
     """Whether capacity is the limit, where the knee is, whether fetching wins there, and what to do first."""
-    most = f"{_rate(ceiling.token_rate)} of any cache"
+    most = f"{percent(ceiling.token_rate)} of any cache"
     if ceiling.work < LITTLE:
-        return f"No cache helps much: at most {_rate(ceiling.token_rate)} of the prompt tokens were seen before."
+        return f"No cache helps much: at most {percent(ceiling.token_rate)} of the prompt tokens were seen before."
     if not places:
-        return f"The knee is at {_tokens(knee.capacity_tokens)}, which hit {_rate(knee.token_rate)} of at most {most}."
+        return (
+            f"The knee is at {tokens_of(knee.capacity_tokens)}, which hit {percent(knee.token_rate)} of at most {most}."
+        )
     used = [place for place in places if place.kv_dtype == places[0].kv_dtype]
     hbm = used[0]
-    holds = f"HBM's {_tokens(hbm.reach_tokens)} hit {_rate(hbm.token_rate)}"
+    holds = f"HBM's {tokens_of(hbm.reach_tokens)} hit {percent(hbm.token_rate)}"
     if hbm.work >= 1 + ENOUGH * (ceiling.work - 1):
         return f"Capacity is not the limit: {holds} of at most {most}, so offloading adds nothing."
     return f"Capacity is the limit: {holds} of at most {most}; {'; '.join(_tiers(used[1:], knee, ceiling))}."
@@ -34,7 +34,7 @@ def _tiers(lower: Sequence[TierPlace], knee: CurvePoint, ceiling: CurvePoint) ->
     for number, place in enumerate(wins):
         faster = f", and fetching from it beats recomputing {units.times(place.margin)}" if place.margin else ""
         first = "offload to it first" if number == 0 else "then to it"
-        yield f"{place.tier} takes that to {_rate(place.token_rate)}{faster}: {first}"
+        yield f"{place.tier} takes that to {percent(place.token_rate)}{faster}: {first}"
     for place in slow:
         late = (
             f", but fetching from it takes {units.times(1 / place.margin)} as long as recomputing"
@@ -44,33 +44,16 @@ def _tiers(lower: Sequence[TierPlace], knee: CurvePoint, ceiling: CurvePoint) ->
         yield f"{place.tier} would add {100 * place.added_rate:.1f} points{late}"
     reached = lower[-1].reach_tokens if lower else 0
     if not (wins or slow) or reached < knee.capacity_tokens:
-        yield f"the knee is at {_tokens(knee.capacity_tokens)}, which would hit {_rate(knee.token_rate)}"
+        yield f"the knee is at {tokens_of(knee.capacity_tokens)}, which would hit {percent(knee.token_rate)}"
     elif wins and wins[-1].work >= 1 + ENOUGH * (ceiling.work - 1):
         yield "more adds nothing"
 
 
-def routing_advice(strategies: Sequence[Strategy]) -> str:
-    """Does routing by prefix or a shared store do better, and is a store worth what it takes?"""
-    by_name = {each.run.name: each for each in strategies}
-    plain, store = by_name["round-robin"], by_name.get("shared-store")
-    routed = max((by_name["prefix-aware"], by_name["consistent-hash"]), key=lambda each: each.run.token_rate)
-    text = f"{routed.run.name} hits {_hits(routed)} against {_hits(plain)} of round robin, and moves no KV"
-    if store is None:
-        return f"{text[0].upper()}{text[1:]}."
-    moved = f"a shared store hits {_hits(store)} and moves {units.short(store.network_bytes, 'B')}"
-    if store.run.ttft_mean_s < WORTH * routed.run.ttft_mean_s:
-        return f"{text[0].upper()}{text[1:]}; {moved}: it is quicker here, so weigh that against what it takes to run."
-    return f"{text[0].upper()}{text[1:]}; {moved} without being quicker: route by prefix first."
-
-
-def _hits(strategy: Strategy) -> str:
-    run = strategy.run
-    return f"{_rate(run.token_rate)} (mean TTFT {units.short(run.ttft_mean_s, 's')})"
-
-
-def _rate(rate: float) -> str:
+def percent(rate: float) -> str:
+    """A share in percent."""
     return f"{100 * rate:.1f} %"
 
 
-def _tokens(tokens: int) -> str:
+def tokens_of(tokens: int) -> str:
+    """A count of tokens."""
     return f"{units.short(tokens, '').strip()} tokens"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kvcalc import units
 from kvcalc.answers import advice
 from kvcalc.answers.curve_result import SCHEMA_VERSION, CurveAnswer, CurvePoint, TraceFacts
 from kvcalc.answers.margin_result import Assumption
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from kvcalc.traces.trace import Trace
 
 STEPS = (1, 2, 5)  # capacities at 1, 2 and 5 times powers of ten
+FEW = 100  # distinct blocks: a sample of fewer has bounds that mean nothing
 ROWS = 10  # of them, the largest
+ONE_CACHE = "One least-recently-used cache for all requests"
+LOOKUP = "a request is looked up whole, hits as far as its leading blocks are there, and then touches"
 
 
 def curve(
@@ -44,10 +48,17 @@ def load(
 ) -> "Trace":
     """A trace that names blocks. Raises UserError for one that doesn't, or can't be read."""
     trace = read(path, reading, progress)
+    if not len(trace.blocks) and trace.references:
+        raise UserError(f"--sample: {100 * trace.rate:g} % of the distinct blocks are none of this trace; raise it")
     if not len(trace.blocks):
+        given = reading is not None and reading.shared_prefix is not None
         raise UserError(
             f"{str(path)!r} counts tokens and names no blocks, so it says nothing of reuse; "
-            "assume some with --shared-prefix 2000, the tokens that all prompts share"
+            + (
+                "its prompts have no tokens"
+                if given
+                else "assume some with --shared-prefix 2000, the tokens that all prompts share"
+            )
         )
     return trace
 
@@ -83,9 +94,33 @@ def of(
         tp=placed.tp,
         prompt_tokens=prompt,
         places=placed.found,
-        recommendation=advice.recommendation(placed.found, knee, ceiling),
+        recommendation=doubted(
+            trace, _sampled(trace, knee, ceiling) + advice.recommendation(placed.found, knee, ceiling)
+        ),
         warnings=placed.warnings,
         assumptions=(*_assumptions(trace, tail_first), *placed.assumptions),
+    )
+
+
+def doubted(trace: "Trace", text: str) -> str:
+    """A recommendation after what makes it doubtful."""
+    return (
+        f"The block size is doubtful ({trace.doubt}), and with it every count of tokens. {text}"
+        if trace.doubt
+        else text
+    )
+
+
+def _sampled(trace: "Trace", knee: CurvePoint, ceiling: CurvePoint) -> str:
+    """That a sample is too small to say anything."""
+    wide = max((knee, ceiling), key=lambda point: point.bound)
+    if trace.rate == 1 or (
+        trace.distinct >= FEW and knee.bound < knee.block_rate and ceiling.bound < ceiling.block_rate
+    ):
+        return ""
+    return (
+        f"The sample is too small to tell: {units.counted(trace.distinct, 'distinct block')}, by which "
+        f"{100 * wide.block_rate:.1f} % of the blocks hit, ± {100 * min(1.0, wide.bound):.1f} points; raise --sample. "
     )
 
 
@@ -165,10 +200,7 @@ def _facts(path: str, trace: "Trace", drawn: Curve) -> TraceFacts:
 
 def _assumptions(trace: "Trace", tail_first: bool) -> tuple[Assumption, ...]:
     order = "its last block first, so that leaves are evicted first" if tail_first else "its first block first"
-    lookup = (
-        "One least-recently-used cache for all requests; a request is looked up whole, hits as far as its leading "
-        f"blocks are there, and then touches {order}"
-    )
+    lookup = f"{ONE_CACHE}; {LOOKUP} {order}"
     found = [Assumption(lookup), Assumption("Output tokens are in the cache only when a later prompt repeats them")]
     if trace.rate < 1:
         share = f"{100 * trace.rate:g} % of the distinct blocks"

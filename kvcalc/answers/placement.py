@@ -20,6 +20,7 @@ from kvcalc.simulate.curve import Curve
 
 KV_DTYPES = ("fp8", "bf16")  # side by side
 MEDIA = ("dram", "nvme", "network", "store")  # from the nearest to the farthest
+EXCLUSIVE = "Each tier holds only what the tiers above it have evicted, a promoted block leaves it first"
 MEMORY_SHARE = 0.9  # vLLM 0.11, vllm/config/cache.py: gpu_memory_utilization
 
 
@@ -177,7 +178,7 @@ def _tokens(answer: Margin) -> Assumption:
 
 def _tiers(sizes: list[tuple[Tier, Figure]]) -> Assumption:
     return Assumption(
-        "Each tier holds only what the tiers above it have evicted, a promoted block leaves it first, and all its "
-        "capacity is for this replica's KV: together they hit like one least-recently-used cache of the summed size",
+        f"{EXCLUSIVE}, and all its capacity is for this replica's KV: together they hit like one least-recently-used "
+        "cache of the summed size",
         tuple(dict.fromkeys(size.source for _, size in sizes)),
     )

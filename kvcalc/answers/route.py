@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from kvcalc.answers import curve as curves
 from kvcalc.answers import playing as figures
 from kvcalc.answers import service as services
-from kvcalc.answers.advice import routing_advice
 from kvcalc.answers.margin_result import Assumption
 from kvcalc.answers.placement import Placing, named
 from kvcalc.answers.playing import Playing
+from kvcalc.answers.replay_assumptions import replayed
 from kvcalc.answers.route_result import SCHEMA_VERSION, RouteAnswer, Strategy
+from kvcalc.answers.routing_advice import routing_advice
 from kvcalc.answers.service import Blocks
 from kvcalc.answers.setting import Setting
 from kvcalc.answers.simulate import Progress, blocks_of
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from kvcalc.traces.trace import Trace
 
 STORE = "shared-store"
+LOAD_CAP = 2.0
 REMOTE = ("network", "store")  # media that several replicas can reach
 
 NEEDS = {  # components, and how it fails
@@ -58,7 +60,7 @@ NEEDS = {  # components, and how it fails
 class Sharing:
     """How replicas share: what routers are set by, and the store."""
 
-    load_cap: float = 2.0
+    load_cap: float | None = None  # None: LOAD_CAP, or less where that would never bind
     hash_tokens: int = 1024
     store: str | None = None  # None: the quickest of the node's tiers that several replicas reach
     store_bytes: float | None = None  # None: no limit
@@ -78,8 +80,7 @@ def route(
     """
     share = sharing or Sharing()
     figures.check(playing)
-    if not 1 <= share.load_cap < float("inf"):
-        raise UserError(f"--load-cap: {share.load_cap:g} is not a number from 1")
+    cap = load_cap(share.load_cap, playing.replicas)
     trace = curves.load(path, reading, (lambda done, total: progress("reading", done, total)) if progress else None)
     drawn = curves.of(trace, str(path), placing)
     blocks = blocks_of(trace, drawn)
@@ -90,8 +91,10 @@ def route(
     fleets = dict.fromkeys(ROUTERS, fleet)
     if store:
         fleets[STORE] = replace(fleet, shared=_shared(setting, trace, blocks, (store, share)))
+    hashed = max(1, round(share.hash_tokens / trace.tokens_per_block))
+    routing = Routing(cap, hashed, playing.pace.seed)
     strategies = tuple(
-        _strategy(name, _replayed(name, (trace, each, playing), share, progress), setting.tp)
+        _strategy(name, _replayed(name, (trace, each, playing), routing, progress), setting.tp)
         for name, each in fleets.items()
     )
     return RouteAnswer(
@@ -102,27 +105,52 @@ def route(
         hardware=setting.machine.name,
         tp=setting.tp,
         played=figures.played(playing, placing.kv_dtypes[0]),
-        load_cap=share.load_cap,
+        load_cap=cap,
         hash_tokens=share.hash_tokens,
         store=store.name if store else None,
         store_bytes=None if share.store_bytes is None else round(share.store_bytes),
         recompute_way=setting.ways.chosen.title,
         strategies=strategies,
-        recommendation=routing_advice(strategies),
-        warnings=tuple(_warnings(drawn.trace.duration_s / playing.pace.speed, strategies, store)),
-        assumptions=(*drawn.assumptions, *services.assumptions(setting.tiers), *_assumptions(share, store)),
+        recommendation=curves.doubted(trace, routing_advice(strategies)),
+        warnings=(
+            *services.rate_warning(setting),
+            *_never(cap, playing.replicas),
+            *_warnings(drawn.trace.duration_s / playing.pace.speed, strategies, store),
+        ),
+        assumptions=(
+            *replayed(drawn.assumptions, playing),
+            *services.assumptions(setting.tiers),
+            *_assumptions(cap, share, store),
+        ),
     )
 
 
-def _replayed(name: str, of: "tuple[Trace, Fleet, Playing]", share: Sharing, progress: Progress | None) -> Outcome:
+def load_cap(asked: float | None, replicas: int) -> float:
+    """The cap on a replica's load, over the mean. Raises UserError.
+
+    One of N replicas has at most N times the mean load, so a cap of N never binds; halfway from 1 to N is the most that
+    is taken unasked.
+    """
+    if asked is None:
+        return min(LOAD_CAP, (replicas + 1) / 2)
+    if not 1 <= asked < float("inf"):
+        raise UserError(f"--load-cap: {asked:g} is not a number from 1")
+    return asked
+
+
+def _never(cap: float, replicas: int) -> Iterator[str]:
+    if cap >= replicas:
+        yield f"a load cap of {cap:g} never binds: one of {replicas} replicas has at most {replicas} times the mean"
+
+
+def _replayed(name: str, of: "tuple[Trace, Fleet, Playing]", routing: Routing, progress: Progress | None) -> Outcome:
     trace, fleet, playing = of
-    hashed = max(1, round(share.hash_tokens / trace.tokens_per_block))
     router = ROUTERS["round-robin" if name == STORE else name]
     tell = (lambda done: progress(name, done, len(trace.order))) if progress else None
     return replay(
         arrivals(trace, playing.pace),
         fleet,
-        router(fleet.replicas, Routing(share.load_cap, hashed, playing.pace.seed)),
+        router(fleet.replicas, routing),
         tell,
     )
 
@@ -173,10 +201,10 @@ def _warnings(duration: float, strategies: tuple[Strategy, ...], store: Tier | N
         yield f"{', '.join(late)}: more prefill arrives than the GPUs do, so times to first token grow with the trace"
 
 
-def _assumptions(share: Sharing, store: Tier | None) -> Iterator[Assumption]:
+def _assumptions(cap: float, share: Sharing, store: Tier | None) -> Iterator[Assumption]:
     yield Assumption(
         "prefix-aware knows what every replica holds at each moment; it and consistent-hash send nothing to a replica "
-        f"whose outstanding prompt tokens would exceed {share.load_cap:g} times the mean, unless it has the fewest"
+        f"whose outstanding prompt tokens would exceed {cap:g} times the mean, unless it has the fewest"
     )
     if store:
         size = "without limit" if share.store_bytes is None else "least recently used"

@@ -1,8 +1,9 @@
 """A replica of a model on a node as a replay knows it: prefill times, sizes in blocks, links."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from kvcalc import units
 from kvcalc.answers.curve_result import TierPlace
 from kvcalc.answers.margin_result import Assumption
 from kvcalc.answers.paths import Path, Way
@@ -15,6 +16,8 @@ from kvcalc.physics.transfer import Route
 from kvcalc.profiles.hardware import Tier as TierProfile
 from kvcalc.simulate.service import Service, Tier
 from kvcalc.tiered.movers import Link
+
+NEAR = 0.1  # of a rate: what is nearer changes nothing
 
 
 @frozen
@@ -44,7 +47,7 @@ def setting(placing: Placing, blocks: Blocks, tiers: Sequence[str]) -> Setting:
 def service(found: Setting, places: Sequence[TierPlace], blocks: Blocks) -> Service:
     """The replica whose tiers stand at these places of a hit-rate curve, HBM first.
 
-    Raises UserError where HBM or a tier is smaller than the longest prompt.
+    Raises UserError where HBM is smaller than the longest prompt.
     """
     hbm, *lower = places
     sizes = {place.tier: int(place.tier_tokens / blocks.tokens) for place in places}
@@ -97,6 +100,30 @@ def _link(found: Setting, route: Route, blocks: Blocks) -> Link:
     if each <= 0:
         raise UserError(f"{found.model.name!r} keeps no more for a longer prompt, so its cache has no blocks to replay")
     return Link(block_bytes(found, blocks) / each, max(0.0, seconds(short) - each * short / blocks.tokens))
+
+
+def rate_warning(found: Setting) -> Iterator[str]:
+    """A replica that prefills at a textbook's rate, where the rate of one request is known."""
+    measured = next((way for way in found.ways.others if way.basis == "measured"), None)
+    if found.ways.chosen.basis != "textbook" or measured is None:
+        return
+    used, alone = (found.tokens / found.recompute(way, found.tokens) for way in (found.ways.chosen, measured))
+    if abs(used / alone - 1) > NEAR:
+        yield (
+            f"a replica prefills at {units.count(used)} tok/s, a textbook's rate of a node's throughput; by the "
+            f"{measured.title} one mean prompt is prefilled at {units.count(alone)} tok/s: replay with --prefill "
+            f"{units.count(alone).replace(',', '')} too, for loads and times change with it"
+        )
+
+
+def small(made: Service, blocks: Blocks) -> Iterator[str]:
+    """Tiers that don't hold the longest prompt: what HBM evicts for one while it is copied down can't be replaced."""
+    for tier in made.tiers:
+        if tier.blocks < blocks.longest:
+            yield (
+                f"{tier.name} holds {tier.blocks:,} blocks and the longest prompt has {blocks.longest:,}: what is "
+                "being copied down can't make room for what comes after it, so it hits less than the size on the curve"
+            )
 
 
 def assumptions(tiers: Sequence[TierProfile]) -> tuple[Assumption, ...]:

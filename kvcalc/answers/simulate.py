@@ -11,6 +11,8 @@ from kvcalc.answers import service as services
 from kvcalc.answers.curve_result import CurveAnswer, TierPlace
 from kvcalc.answers.placement import Placing
 from kvcalc.answers.playing import DAY_S, HOUR_S, Playing
+from kvcalc.answers.replay_advice import advice
+from kvcalc.answers.replay_assumptions import replayed
 from kvcalc.answers.service import Blocks
 from kvcalc.answers.simulate_result import SCHEMA_VERSION, LinkFigures, Run, SimulateAnswer, TierUse
 from kvcalc.simulate.arrivals import arrivals
@@ -55,6 +57,8 @@ def simulate(
     )
     runs = figures.run("HBM alone", alone, setting.tp), figures.run("with tiers", tiered, setting.tp)
     links = figures.link_figures(tiered)
+    used = tuple(_tiers(drawn.places, tiered, (blocks, play.replicas)))
+    played = figures.played(play, placing.kv_dtypes[0])
     return SimulateAnswer(
         schema_version=SCHEMA_VERSION,
         trace=drawn.trace,
@@ -62,17 +66,22 @@ def simulate(
         model_title=setting.model.title,
         hardware=setting.machine.name,
         tp=setting.tp,
-        played=figures.played(play, placing.kv_dtypes[0]),
+        played=played,
         recompute_way=setting.ways.chosen.title,
         block_bytes=service.block_bytes,
         runs=runs,
-        tiers=tuple(_tiers(drawn.places, tiered, (blocks, play.replicas))),
+        tiers=used,
         links=links,
         saved_gpu_s=(alone.prefill_s - tiered.prefill_s) * setting.tp,
         saved_by_cache_gpu_s=(tiered.uncached_prefill_s - tiered.prefill_s) * setting.tp,
-        recommendation=drawn.recommendation,
-        warnings=(*drawn.warnings, *_warnings(drawn, runs, links, play)),
-        assumptions=(*drawn.assumptions, *services.assumptions(setting.tiers)),
+        recommendation=curves.doubted(trace, advice(runs, used, played, drawn.knee, drawn.ceiling)),
+        warnings=(
+            *services.rate_warning(setting),
+            *services.small(service, blocks),
+            *drawn.warnings,
+            *_warnings(drawn, runs, links, play),
+        ),
+        assumptions=(*replayed(drawn.assumptions, play), *services.assumptions(setting.tiers)),
     )
 
 
@@ -93,9 +102,9 @@ def _tiers(places: tuple[TierPlace, ...], outcome: Outcome, of: tuple[Blocks, in
     blocks, replicas = of
     hits = dict(zip(outcome.tiers, outcome.hits, strict=True))
     evicted = dict(zip(outcome.tiers, outcome.evicted, strict=False))
-    written = {link.target: link.bytes for link in outcome.links}
+    written = {link.target: link.bytes * DAY_S / link.over_s for link in outcome.links if link.over_s}
     for place in places:
-        worn = figures.per(DAY_S, written.get(place.tier, 0.0), outcome) / (place.tier_bytes * replicas)
+        worn = written.get(place.tier, 0.0) / (place.tier_bytes * replicas)
         yield TierUse(
             tier=place.tier,
             medium=place.medium,
@@ -131,7 +140,7 @@ def _warnings(
         )
     yield from busy(links)
     if tiered.ttft_p50_s > alone.ttft_p50_s:
-        yield "the tiers raise the median time to first token: they are slower than recomputing at this load"
+        yield "the tiers raise the median time to first token at this load"
     span = drawn.trace.duration_s / play.pace.speed
     late = [run.name for run in runs if figures.overloaded(run, span)]
     if late:

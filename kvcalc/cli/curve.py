@@ -1,5 +1,6 @@
 """`kvcalc curve`: the hit rate of a trace at every capacity, and the tiers on it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,12 +12,11 @@ from kvcalc import units
 from kvcalc.answers.options import Options
 from kvcalc.cli import asked, outputs
 from kvcalc.cli.asked import DEFAULT_NODE
-from kvcalc.cli.options import FormatOption, OutputOption, by_tier, optional
+from kvcalc.cli.options import FormatOption, OutputOption, optional
 from kvcalc.cli.trace_options import (
     ArrivalOption,
     BlockSizeOption,
     HbmOption,
-    NodeOption,
     PrefillOption,
     SharedPrefixOption,
     TimeUnitOption,
@@ -26,6 +26,7 @@ from kvcalc.cli.trace_options import (
     WeightsOption,
     progress,
     reading,
+    tiers,
 )
 from kvcalc.errors import UserError
 from kvcalc.profiles import catalog
@@ -38,13 +39,19 @@ def curve(
         str | None,
         typer.Option(help="Model profile: places the node's tiers on the curve", show_default="the curve alone"),
     ] = None,
-    hardware: NodeOption = DEFAULT_NODE,
+    hardware: Annotated[
+        str | None, typer.Option(help="Node profile: a name or a YAML file", show_default=DEFAULT_NODE)
+    ] = None,
     tp: TpOption = None,
     weights: WeightsOption = None,
     prefill: PrefillOption = None,
     hbm: HbmOption = None,
     tier: Annotated[
-        list[str] | None, typer.Option(help="TIER=SIZE for KV, of the node or added: nvme=30TB; repeatable")
+        list[str] | None,
+        typer.Option(
+            help="Size of a tier of the node, or added: nvme=30TB; named without one (dram): only those; repeatable",
+            show_default="all of the node whose size is known",
+        ),
     ] = None,
     trace_format: TraceFormatOption = None,
     time_unit: TimeUnitOption = None,
@@ -76,12 +83,13 @@ def curve(
     wanted = replace(wanted, rate=_rate(sample))
     placing = None
     if model is not None:
-        sizes = by_tier(tier or [], "--tier", "2TB", units.size)
+        names, sizes = tiers(tier or [])
+        only = names if len(sizes) < len(names) else None
         options = Options(tp=tp, weights=weights, prefill=None if prefill is None else asked.prefill(prefill))
-        pool = optional("--hbm", hbm, units.size)
-        placing = Placing(catalog.model(model), catalog.machine(hardware), options, pool, sizes)
-    elif hbm or tier:
-        raise UserError("--hbm and --tier are sizes in bytes; add --model to make tokens of them")
+        pool, machine = optional("--hbm", hbm, units.size), catalog.machine(hardware or DEFAULT_NODE)
+        placing = Placing(catalog.model(model), machine, options, pool, sizes, only)
+    else:
+        _useless({"hardware": hardware, "tp": tp, "weights": weights, "prefill": prefill, "hbm": hbm, "tier": tier})
     with progress(trace) as tell:
         read = partial(tell, "reading") if tell else None
         found = question.load(trace, wanted, read)
@@ -91,6 +99,13 @@ def curve(
         dense = question.of(found, str(trace), placing, touch == "tail-first", plots.STEPS)
         drawn[plot] = figures.drawn(partial(plots.draw, dense), plot)
     show.show([answer], tables.page(answer), form, output, drawn)
+
+
+def _useless(given: Mapping[str, object]) -> None:
+    """Refuse what only a model has a use for."""
+    found = [f"--{name}" for name, value in given.items() if value]
+    if found:
+        raise UserError(f"{', '.join(found)}: of no use without a model, whose KV makes bytes of tokens; add --model")
 
 
 def _rate(text: str) -> float:

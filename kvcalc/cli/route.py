@@ -66,8 +66,12 @@ def route(
         list[str] | None, typer.Option(help="TIER=RATE of one link, reading: ethernet=3GB/s; repeatable")
     ] = None,
     load_cap: Annotated[
-        float, typer.Option(help="Outstanding tokens over the mean above which a replica gets no more")
-    ] = 2.0,
+        float | None,
+        typer.Option(
+            help="Outstanding tokens over the mean above which a replica gets no more; N or more never binds on N",
+            show_default="2, or (N+1)/2 on N replicas if that is less",
+        ),
+    ] = None,
     hash_tokens: Annotated[
         str, typer.Option(help="First tokens of a prompt that consistent hashing looks at")
     ] = "1024",

@@ -23,7 +23,8 @@ class LinkUse:
     bytes_per_s: float  # of one replica's, while it is busy
     blocks: int
     bytes: float
-    utilisation: float  # share of the duration
+    utilisation: float  # share of `over_s`
+    over_s: float  # the duration, or until the last copy has ended where that is later; of several replicas the mean
 
 
 @frozen
@@ -96,7 +97,8 @@ def _links(service: Service, replicas: Sequence[Replica], duration: float) -> li
             (above, tier.name, (number - 1, number), tier.write),
         ):
             line, copies = Line(link, service.block_bytes), sum(replica.mover.copies[pair] for replica in replicas)
-            found.append(_use(source, target, copies, (service.block_bytes, line.copy_s, duration * len(replicas))))
+            over = [max(duration, replica.mover.free_at(pair)) for replica in replicas]
+            found.append(_use(source, target, copies, (service.block_bytes, line.copy_s, over)))
     return found
 
 
@@ -106,11 +108,14 @@ def _lines(service: Service, lines: Sequence[tuple[Line, ...]], duration: float)
         used = [pair[way] for pair in lines if pair]
         if used:
             copies = sum(line.copies for line in used)
-            found.append(_use(source, target, copies, (service.block_bytes, used[0].copy_s, duration * len(used))))
+            over = [max(duration, line.free_at) for line in used]
+            found.append(_use(source, target, copies, (service.block_bytes, used[0].copy_s, over)))
     return found
 
 
-def _use(source: str, target: str, copies: int, of: tuple[float, float, float]) -> LinkUse:
-    size, copy_s, whole_s = of
+def _use(source: str, target: str, copies: int, of: tuple[float, float, list[float]]) -> LinkUse:
+    """`of` are the bytes and the time of a copy, and for how long each replica's link is looked at."""
+    size, copy_s, over = of
     rate = size / copy_s if copy_s else float("inf")
-    return LinkUse(source, target, rate, copies, copies * size, copies * copy_s / whole_s if whole_s else 0.0)
+    share = copies * copy_s / sum(over) if sum(over) else 0.0
+    return LinkUse(source, target, rate, copies, copies * size, share, sum(over) / len(over))

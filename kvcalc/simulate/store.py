@@ -18,13 +18,13 @@ class Line:
         self.copy_s = link.per_copy_s + block_bytes / link.bytes_per_s
         self.latency_s = link.latency_s
         self.copies = 0
-        self._free_at = 0.0
+        self.free_at = 0.0
 
     def carry(self, blocks: int, now: float) -> float:
         """When the last of so many blocks arrives."""
         self.copies += blocks
-        self._free_at = max(self._free_at, now) + blocks * self.copy_s
-        return self._free_at + self.latency_s
+        self.free_at = max(self.free_at, now) + blocks * self.copy_s
+        return self.free_at + self.latency_s
 
     def seconds(self, blocks: int) -> float:
         """The same of a link that is free, from now on."""

@@ -8,6 +8,8 @@ from kvcalc.answers.curve_result import CurveAnswer, CurvePoint, TierPlace
 from kvcalc.tables import cited
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
+TIERS = "Tokens and hits are those of a tier with all above it, as one cache. Margin: recompute time / fetch time."
+
 
 def page(answer: CurveAnswer) -> Page:
     """The trace, the curve, the tiers on it, and what both rest on."""
@@ -63,7 +65,7 @@ def _cells(texts: tuple[str, ...]) -> tuple[Cell, ...]:
 
 
 def _sessions(sessions: int) -> str:
-    return f" in {units.count(sessions)} sessions" if sessions else ""
+    return f" in {units.counted(sessions, 'session')}" if sessions else ""
 
 
 def _points(answer: CurveAnswer) -> Table:
@@ -98,36 +100,38 @@ def _points(answer: CurveAnswer) -> Table:
 
 
 def _places(answer: CurveAnswer) -> Iterator[Table]:
-    """A row a tier, the formats side by side."""
+    """A row a tier and format, the formats of a tier below each other."""
     if not answer.places:
         return
     by_format: dict[str, list[TierPlace]] = {}
     for place in answer.places:
         by_format.setdefault(place.kv_dtype, []).append(place)
-    columns = [Column("Tier, with those above", "tier"), Column("Size", "tier_bytes", number=True)]
-    for name in by_format:
-        columns += [
-            Column(f"{name} tokens", f"{name}_reach_tokens", number=True),
-            Column("Tokens hit", f"{name}_token_rate", number=True),
-            Column("Adds", f"{name}_added_rate", number=True),
-            Column("1/(1-h)", f"{name}_work", number=True),
-            Column("Margin", f"{name}_margin", number=True),
-        ]
-    rows = []
-    for side_by_side in zip(*by_format.values(), strict=True):
-        first = side_by_side[0]
-        cells = [Cell(first.tier), Cell(units.short(first.tier_bytes, "B"), first.tier_bytes)]
-        rows.append((*cells, *(cell for place in side_by_side for cell in _place(place))))
-    yield Table("Tiers on the curve", tuple(columns), tuple(rows))
+    columns = (
+        Column("Tier", "tier"),
+        Column("Size", "tier_bytes", number=True),
+        Column("KV", "kv_dtype"),
+        Column("Tokens", "reach_tokens", number=True),
+        Column("Hit", "token_rate", number=True),
+        Column("Adds", "added_rate", number=True),
+        Column("1/(1-h)", "work", number=True),
+        Column("Margin", "margin", number=True),
+        Column("Verdict", "verdict"),
+    )
+    rows = tuple(_place(place) for together in zip(*by_format.values(), strict=True) for place in together)
+    yield Table("Tiers on the curve", columns, rows, TIERS)
 
 
 def _place(place: TierPlace) -> tuple[Cell, ...]:
     return (
+        Cell(place.tier),
+        Cell(units.short(place.tier_bytes, "B"), place.tier_bytes),
+        Cell(place.kv_dtype),
         Cell(_tokens(place.reach_tokens), place.reach_tokens),
         Cell(_rate(place.token_rate), place.token_rate),
         Cell(f"+{100 * place.added_rate:.1f}", place.added_rate),
         Cell(_work(place.work), place.work),
-        Cell("" if place.margin is None else f"{units.times(place.margin)} {place.verdict}", place.margin),
+        Cell("" if place.margin is None else units.times(place.margin), place.margin),
+        Cell(place.verdict or "", place.verdict),
     )
 
 

@@ -11,16 +11,17 @@ from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 from kvcalc.tables.simulate import lines, rate, said
 
 READING = (
-    "TTFT: time to first token, from arrival to the end of the prefill. Imbalance: GPU time of the busiest replica "
-    "over the mean. Network: KV to the store and from it."
+    "Hit: of the tokens. TTFT: time to first token, from arrival to the end of the prefill, mean and percentiles. "
+    "Busy: GPUs compute. Uneven: GPU time of the busiest replica over the mean. Network: KV to the store and from it."
 )
 
 
 def page(answer: RouteAnswer) -> Page:
     """The strategies side by side, and what they rest on."""
     blocks: list[Table | Lines] = [
-        _strategies(answer),
         *lines("Warnings", answer.warnings),
+        _strategies(answer),
+        Lines("What each needs, and how it fails", tuple(map(_needs, answer.strategies))),
         *lines("What looks wrong with the trace", answer.trace.notes),
         Lines("Replayed", (*said(answer.played, answer.recompute_way, answer.trace), *_sharing(answer))),
         *(block for block in cited.every(answer.assumptions) if block.lines),
@@ -32,16 +33,14 @@ def page(answer: RouteAnswer) -> Page:
 def _strategies(answer: RouteAnswer) -> Table:
     columns = (
         Column("Strategy", "name"),
-        Column("Tokens hit", "token_rate", number=True),
-        Column("TTFT mean", "ttft_mean_s", number=True),
+        Column("Hit", "token_rate", number=True),
+        Column("TTFT", "ttft_mean_s", number=True),
         Column("p50", "ttft_p50_s", number=True),
         Column("p95", "ttft_p95_s", number=True),
         Column("p99", "ttft_p99_s", number=True),
-        Column("GPUs compute", "utilisation", number=True),
-        Column("Imbalance", "load_imbalance", number=True),
+        Column("Busy", "utilisation", number=True),
+        Column("Uneven", "load_imbalance", number=True),
         Column("Network", "network_bytes", number=True),
-        Column("Needs", "components"),
-        Column("Fails by", "failure_modes"),
     )
     return Table("Strategies", columns, tuple(map(_strategy, answer.strategies)), READING)
 
@@ -56,9 +55,11 @@ def _strategy(strategy: Strategy) -> tuple[Cell, ...]:
         Cell(rate(run.utilisation), run.utilisation),
         Cell(f"{strategy.load_imbalance:.2f}x", strategy.load_imbalance),
         Cell(units.short(strategy.network_bytes, "B"), strategy.network_bytes),
-        Cell(strategy.components),
-        Cell(strategy.failure_modes),
     )
+
+
+def _needs(strategy: Strategy) -> str:
+    return f"{strategy.run.name} needs {strategy.components}. It fails so: {strategy.failure_modes}"
 
 
 def _sharing(answer: RouteAnswer) -> Iterator[str]:

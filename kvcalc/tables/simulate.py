@@ -18,11 +18,11 @@ READING = (
 def page(answer: SimulateAnswer) -> Page:
     """What the tiers did for the trace, how full and how busy they were, and what that rests on."""
     blocks: list[Table | Lines] = [
+        *lines("Warnings", answer.warnings),
         runs(answer.runs, "Without offload and with it"),
         Lines("Saved", _saved(answer)),
         _tiers(answer),
         *_links(answer.links),
-        *lines("Warnings", answer.warnings),
         *lines("What looks wrong with the trace", answer.trace.notes),
         Lines("Replayed", said(answer.played, answer.recompute_way, answer.trace)),
         *(block for block in cited.every(answer.assumptions) if block.lines),

@@ -83,6 +83,10 @@ class TimedMover:
             ended.append(Ended(transfer, arrived))
         return ended
 
+    def free_at(self, pair: tuple[int, int]) -> float:
+        """When the last copy over a link ends, or has ended."""
+        return self._free_at[pair]
+
     def next_end(self) -> float | None:
         """When the next transfer ends, or None: how far a simulation may set its clock."""
         return self._under_way[0][0] if self._under_way else None

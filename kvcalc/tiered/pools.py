@@ -15,34 +15,39 @@ class Pool:
         self.order = order
         self.slots = capacity + staging
         self.leaving = 0  # slots that become free when the moves from them end
-        self._free = list(range(self.slots - 1, -1, -1))
-        self._taken = bytearray(self.slots)
+        self._used = 0  # slots that were ever taken: memory follows use, not the size of the tier
+        self._given_back: list[int] = []
+        self._taken = bytearray()
 
     @property
     def free(self) -> int:
         """Slots that nothing is in."""
-        return len(self._free)
+        return self.slots - self._used + len(self._given_back)
 
     @property
     def settled(self) -> int:
         """Slots that something is in and stays in."""
-        return self.slots - len(self._free) - self.leaving
+        return self._used - len(self._given_back) - self.leaving
 
     @property
     def obtainable(self) -> int:
         """Slots that can be had without waiting for anyone to let go of a block."""
-        return len(self._free) + len(self.order) + self.leaving
+        return self.free + len(self.order) + self.leaving
 
     def take(self) -> int | None:
         """A free slot, or None."""
-        if not self._free:
+        if self._given_back:
+            slot = self._given_back.pop()
+            self._taken[slot] = 1
+            return slot
+        if self._used == self.slots:
             return None
-        slot = self._free.pop()
-        self._taken[slot] = 1
-        return slot
+        self._used += 1
+        self._taken.append(1)
+        return self._used - 1
 
     def give(self, slot: int) -> None:
         """The slot is free again."""
         assert self._taken[slot], f"slot {slot} is given back twice"
         self._taken[slot] = 0
-        self._free.append(slot)
+        self._given_back.append(slot)

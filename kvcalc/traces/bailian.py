@@ -15,6 +15,7 @@ class Bailian:
     block_size: int | None = None
     usual_block_size = 16
     local_ids = local_clock = False
+    notes: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self._roots: dict[object, object] = {}

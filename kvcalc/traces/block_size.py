@@ -20,6 +20,7 @@ class BlockSize:
     tokens: int
     fitting: float  # share of prompts whose count of blocks is their length over the block size, rounded up or down
     notes: tuple[str, ...]
+    doubt: str = ""  # why whatever counts tokens may be wrong: another size fits
 
 
 def block_size(
@@ -35,7 +36,7 @@ def block_size(
     odd = f"blocks of {used} tokens fit {100 * share:.0f} % of the prompts"
     if asked or stated:
         hint = f"; blocks of {best} would fit {100 * fitting(inputs, lengths, best):.0f} %" if likely else ""
-        return BlockSize(used, share, (odd + hint,))
+        return BlockSize(used, share, (odd + hint,), odd + hint if likely else "")
     if likely:
         found = fitting(inputs, lengths, best)
         return BlockSize(best, found, (f"{odd}, so blocks of {best} were read; --block-size {used} overrides",))

@@ -1,5 +1,6 @@
 """When requests arrive: the unit of a file's times, and one clock for sessions that each count from their own start."""
 
+from collections.abc import Iterator
 from heapq import heapreplace
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +16,10 @@ Unit = Literal["s", "ms", "us", "ns"]
 SECONDS: dict[str, float] = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 PLAUSIBLE = (1e-4, 1000.0)  # requests/s of one service, seen from far
+RARE = 1 / 120  # requests/s below which another unit is as likely; RAGPulse, the sparsest known trace, has 0.012
+IDLE_S = 3e5  # between two turns of a session; the longest session of the WEKA corpus spans 297,115 s
 ENOUGH = 20  # requests that have a rate
+JUMP = 100.0  # times all other gaps together: a time that stands apart
 
 
 @frozen
@@ -40,24 +44,51 @@ def arrival(text: str) -> Arrival:
 
 
 def unit(times: "NDArray[np.float64]", usual: Unit, asked: Unit | None) -> tuple[Unit, tuple[str, ...]]:
-    """The unit of times, and what is odd about it: the format's usual one, unless no service has such a rate."""
-    spread = float(times.max() - times.min()) if len(times) else 0.0
-    if len(times) < ENOUGH or spread == 0:
-        return asked or usual, ()
+    """The unit of times, and what is odd about it: the format's usual one, unless no service has such a rate.
 
-    def rate(each: str) -> float:
-        return len(times) / (spread * SECONDS[each])
+    The rate is that of the median gap, which a few times that stand apart don't change.
+    """
+    import numpy as np
 
     used = asked or usual
-    if PLAUSIBLE[0] <= rate(used) <= PLAUSIBLE[1]:
+    gaps = np.diff(np.unique(times))
+    if len(times) < ENOUGH or not len(gaps):
         return used, ()
+    together = len(times) / (len(gaps) + 1)  # requests at the same time
+
+    def rate(each: str) -> float:
+        return together / (float(np.median(gaps)) * SECONDS[each])
+
+    others: list[Unit] = [each for each in SECONDS if RARE <= rate(each) <= PLAUSIBLE[1]]  # type: ignore[misc]
     odd = f"read as {NAMES[used]} its times give {rate(used):,.2g} requests/s"
-    others: list[Unit] = [each for each in SECONDS if PLAUSIBLE[0] <= rate(each) <= PLAUSIBLE[1]]  # type: ignore[misc]
+    if RARE <= rate(used) <= PLAUSIBLE[1]:
+        return used, tuple(_apart(gaps * SECONDS[used]))
     if not others:
         return used, (f"{odd}, and no other unit gives a likelier rate",)
-    if asked:
+    if asked or PLAUSIBLE[0] <= rate(used) < RARE:
         return used, (f"{odd}; --time-unit {others[0]} would give {rate(others[0]):,.2g}",)
     return others[0], (f"{odd}, so they were read as {NAMES[others[0]]}; --time-unit {usual} overrides",)
+
+
+def _apart(gaps: "NDArray[np.float64]") -> Iterator[str]:
+    """A time that stands apart from all others makes the trace longer than it is."""
+    largest = float(gaps.max())
+    if largest > JUMP * (float(gaps.sum()) - largest) > 0:
+        yield f"nothing arrives for {largest:,.3g} s, {JUMP:g} times as long as all else: a time may be wrong"
+
+
+def idle(times: "NDArray[np.float64]", session: "NDArray[np.int32]", used: Unit) -> tuple[str, ...]:
+    """What is odd about times by each session's own clock, in the unit used: turns that are days apart."""
+    import numpy as np
+
+    order = np.lexsort((times, session))
+    gaps = np.diff(times[order])[np.diff(session[order]) == 0] * SECONDS[used]
+    if not len(gaps) or np.median(gaps) <= IDLE_S:
+        return ()
+    return (
+        f"read as {NAMES[used]} half of the turns come {float(np.median(gaps)):,.3g} s or more after the one before; "
+        "--time-unit ms would make a thousandth of that",
+    )
 
 
 def overlay(times: "NDArray[np.float64]", session: "NDArray[np.int32]", way: Arrival) -> "NDArray[np.float64]":

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kvcalc import units
 from kvcalc.errors import UserError
 from kvcalc.traces import chain, clock
 from kvcalc.traces.block_size import BlockSize, block_size
@@ -46,7 +47,8 @@ def trace(builder: Builder, reader: Reader, reading: Reading, left_out: tuple[st
         distinct=distinct,
         sessions=builder.sessions,
         rate=builder.rate,
-        notes=(*left_out, *odd, *size.notes, *unchained),
+        notes=(*left_out, *reader.notes, *odd, *size.notes, *unchained),
+        doubt=size.doubt,
     )
 
 
@@ -65,9 +67,12 @@ def _chained(
         sizes = np.zeros(builder.distinct, np.int64)
         sizes[blocks] = tokens
         said += f" and {100 * (1 - sizes.sum() / tokens.sum(dtype=np.int64)):.1f} % of their tokens"
+    seen = f"{found:,} blocks follow others than where they were first seen"
+    if found == 1:
+        seen = "1 block follows another than where it was first seen"
     linked, distinct = chain.chained(blocks, starts)
     note = (
-        f"ids stand for content, not for prefixes ({found:,} blocks follow others than where they were first seen): "
+        f"ids stand for content, not for prefixes ({seen}): "
         f"hits are counted for prefixes; matched anywhere, {said} were seen before"
     )
     return linked, distinct, (note,)
@@ -82,7 +87,7 @@ def _arrival(builder: Builder, reader: Reader, reading: Reading) -> tuple["NDArr
     if reader.local_clock:
         unit = reading.time_unit or reader.unit
         arrival = clock.overlay(times * clock.SECONDS[unit], session, way)
-        return arrival, unit, tuple(_apart(builder, reader, way))
+        return arrival, unit, (*clock.idle(times, session, unit), *_apart(builder, reader, way))
     if way.way != "recorded":
         raise UserError("--arrival is for sessions without a common clock; the times of this trace have one")
     unit, odd = clock.unit(times, reader.unit, reading.time_unit)
@@ -106,10 +111,13 @@ def _order(builder: Builder, times: "NDArray[np.float64]") -> Iterator[str]:
     import numpy as np
 
     if builder.timed < len(times):
-        yield f"{len(times) - builder.timed:,} requests have no time and stand at the beginning"
+        without = len(times) - builder.timed
+        stand = "stand" if without > 1 else "stands"
+        yield f"{units.counted(without, 'request')} without a time {stand} at the beginning"
     backwards = int(np.count_nonzero(np.diff(times) < 0))
     if backwards:
-        yield f"not sorted by time: {backwards:,} requests come before the one above them; sorted here"
+        each = "requests come before the one above them" if backwards > 1 else "request comes before the one above it"
+        yield f"not sorted by time: {backwards:,} {each}; sorted here"
 
 
 def _block_size(

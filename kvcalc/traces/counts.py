@@ -25,6 +25,7 @@ class TokenCounts:
     block_size: int | None = BLOCK
     usual_block_size = BLOCK
     local_ids = local_clock = False
+    notes: tuple[str, ...] = ()
 
     def __init__(self, prefix: int | None = None) -> None:
         self.title = "token-count CSV"

@@ -15,6 +15,7 @@ from kvcalc.traces.extra import need
 Progress = Callable[[int], None]  # bytes of the file read so far
 PACKED = {".gz", ".zst"}
 SUFFIXES = {".json", ".jsonl", ".csv"}
+BOM = b"\xef\xbb\xbf"  # of UTF-8, which some editors put first
 EVERY = 512  # lines between two reports
 
 
@@ -31,11 +32,23 @@ def files(path: Path) -> list[Path]:
     if path.is_dir():
         found = sorted(each for each in path.iterdir() if each.is_file() and kind(each) in SUFFIXES)
         if not found:
-            raise UserError(f"folder {str(path)!r} holds no .json, .jsonl or .csv files, plain, .gz or .zst")
+            raise UserError(
+                f"folder {str(path)!r} holds no .json, .jsonl or .csv files, plain, .gz or .zst{_below(path)}"
+            )
     else:
         beside = path.parent.glob("[1-5]_*.jsonl*") if path.name.startswith("0_trace.jsonl") else ()
         found = [*sorted(beside), path]
     return sorted(found, key=lambda each: each.name.startswith("0_trace.jsonl"))
+
+
+def _below(path: Path) -> str:
+    found = inner(path)
+    return f"; folders inside, such as {found[0]!r}, are not looked into" if found else ""
+
+
+def inner(path: Path) -> list[str]:
+    """The names of the folders in a folder, which `files` does not look into."""
+    return sorted(each.name for each in path.iterdir() if each.is_dir()) if path.is_dir() else []
 
 
 @contextmanager
@@ -76,6 +89,8 @@ def texts(path: Path, progress: Progress) -> Iterator[tuple[int, bytes]]:
     """JSON texts and the lines where they begin; blank lines are empty texts. A file that is one value is one text."""
     with opened(path) as (stream, raw):
         for number, line in enumerate(stream, 1):
+            if number == 1:
+                line = line.removeprefix(BOM)
             text = line.strip()
             if number == 1 and (text in (b"{", b"[", b"[{") or kind(path) == ".json"):
                 yield from _whole(line + stream.read())

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kvcalc.traces.clock import Unit
-from kvcalc.traces.row import Row, Unreadable, row, session_name
+from kvcalc.traces.row import Row, Unreadable, row, session_name, stated_size
 
 
 class Mooncake:
@@ -15,6 +15,7 @@ class Mooncake:
     block_size: int | None = None  # as the file states it
     usual_block_size = 512
     local_ids = local_clock = False
+    notes: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self._clock: dict[object, float] = {}  # by session: for turns that state a delay instead of a time
@@ -52,11 +53,8 @@ class Mooncake:
         return made
 
     def _state(self, stated: object) -> None:
-        if stated is None:
-            return
-        if type(stated) is not int or stated < 1 or (self.block_size and stated != self.block_size):
-            raise Unreadable(f"block_size {stated!r} is not that of the rows before")
-        self.block_size = stated
+        if stated is not None:
+            self.block_size = stated_size(stated, self.block_size, "rows")
 
     def _arrival(self, found: Mapping[str, Any], session: object) -> object:
         arrival = found.get("timestamp", found.get("created_time"))

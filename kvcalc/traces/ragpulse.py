@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kvcalc import units
 from kvcalc.traces.clock import Unit
 from kvcalc.traces.row import Row, Unreadable, row
 
@@ -21,6 +22,17 @@ class RagPulse:
 
     def __init__(self) -> None:
         self._lengths: dict[int, int] = {}
+        self._missing: set[object] = set()
+        self._shared = 0  # chunks whose length is a share of the prompt
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Chunks whose length no file gives."""
+        if not self._shared:
+            return ()
+        chunks = f"{units.counted(self._shared, 'chunk')} of {units.counted(len(self._missing), 'id')}"
+        why = "stand in no file of lengths" if self._lengths else "have no files of lengths beside the trace"
+        return (f"{chunks} {why}: each was given an equal share of what is left of its prompt",)
 
     @staticmethod
     def fits(found: Mapping[str, Any]) -> bool:
@@ -52,6 +64,9 @@ class RagPulse:
         """Tokens of each chunk: as its file gives them, else an equal share of what is left of the prompt."""
         known = [self._lengths.get(each) for each in ids]
         unknown = known.count(None)
+        self._shared += unknown
+        if unknown:
+            self._missing.update(each for each in ids if each not in self._lengths)
         rest = max(0, tokens - sum(each or 0 for each in known))
         share = rest // unknown if unknown else 0
         return [share if each is None else each for each in known]

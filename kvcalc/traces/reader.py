@@ -23,6 +23,10 @@ class Reader(Protocol):
     local_ids: bool  # does each session count its ids from the start?
     local_clock: bool  # and its time?
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What looks wrong with what was read."""
+
     def fits(self, found: Mapping[str, Any]) -> bool:
         """Is this an object of its format?"""
 

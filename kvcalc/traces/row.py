@@ -61,6 +61,15 @@ def session_name(value: object) -> Any:
     return value
 
 
+def stated_size(stated: object, before: int | None, of: str) -> int:
+    """The block size that a file states, the same throughout. Raises Unreadable."""
+    if type(stated) is not int or not 1 <= stated <= LONGEST:
+        raise Unreadable(f"block_size {shown(stated)} is not a count of tokens")
+    if before and stated != before:
+        raise Unreadable(f"block_size {stated} is not that of the {of} before, {before}")
+    return stated
+
+
 def _packed(blocks: list[Any]) -> "array[int] | list[int | str]":
     try:
         packed = array("Q", blocks)

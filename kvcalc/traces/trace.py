@@ -38,6 +38,7 @@ class Trace:
     sessions: int
     rate: float
     notes: tuple[str, ...]  # what looks wrong
+    doubt: str = ""  # the one of them that no answer should be read without
 
     @property
     def references(self) -> int:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kvcalc.errors import shown
 from kvcalc.traces.clock import Unit
-from kvcalc.traces.row import Row, Unreadable, row
+from kvcalc.traces.row import Row, Unreadable, row, stated_size
 
 
 class Weka:
@@ -15,6 +16,7 @@ class Weka:
     block_size: int | None = None
     usual_block_size = 64
     local_ids = local_clock = True
+    notes: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self._sessions = 0
@@ -26,16 +28,19 @@ class Weka:
 
     def rows(self, found: Mapping[str, Any]) -> Sequence[Row]:
         """The requests of a session and of its sub-agents. Raises Unreadable."""
-        stated, scope = found.get("block_size"), found.get("hash_id_scope", "local")
-        if stated is None:
-            stated = self.block_size or self.usual_block_size
-        if type(stated) is not int or stated < 1 or (self.block_size and stated != self.block_size):
-            raise Unreadable(f"block_size {stated!r} is not that of the sessions before")
-        if scope not in ("local", "global") or (self._sessions and (scope == "local") != self.local_ids):
-            raise Unreadable(f"hash_id_scope {scope!r} is not that of the sessions before")
-        self.block_size, self.local_ids = stated, scope == "local"
+        scope = found.get("hash_id_scope", "local")
+        if found.get("block_size") is None:
+            size = self.block_size or self.usual_block_size
+        else:
+            size = stated_size(found["block_size"], self.block_size, "sessions")
+        if scope not in ("local", "global"):
+            raise Unreadable(f"hash_id_scope {shown(scope)} is none of 'local', 'global'")
+        if self._sessions and (scope == "local") != self.local_ids:
+            raise Unreadable(f"hash_id_scope {shown(scope)} is not that of the sessions before")
+        requests = list(_requests(found.get("requests"), 0.0, self._sessions + 1))
+        self.block_size, self.local_ids = size, scope == "local"
         self._sessions += 1
-        return list(_requests(found["requests"], 0.0, self._sessions))
+        return requests
 
 
 def _requests(entries: object, start: float, session: int) -> Iterator[Row]:

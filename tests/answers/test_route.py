@@ -93,8 +93,8 @@ def test_a_small_store_hits_less(excerpt, answer):
 
 
 def test_it_ends_in_a_sentence(answer):
-    assert answer.recommendation.startswith(("Prefix-aware hits ", "Consistent-hash hits "))
-    assert "a shared store hits" in answer.recommendation
+    assert answer.recommendation.startswith(("Prefix-aware (", "Consistent-hash ("))
+    assert "a shared store: " in answer.recommendation
 
 
 def test_a_node_that_reaches_no_store_compares_none(data):

@@ -1,6 +1,8 @@
 """`simulate` as a library: services from profiles, figures from a replay."""
 
 import gzip
+import json
+from random import Random
 
 import pytest
 
@@ -67,9 +69,12 @@ def test_drives_wear_by_what_is_written(excerpt):
     found = simulate(excerpt, placing(hbm=300 * BLOCK, dram=4000 * BLOCK, tiers=("nvme",)))
     written = next(link.moved_bytes for link in found.links if link.target == "nvme-gen4")
     nvme = found.tiers[1]
-    per_day = written * 86_400 / found.runs[1].duration_s
+    link = next(link for link in found.links if link.target == "nvme-gen4")
     assert written > 0
-    assert nvme.drive_writes_per_day == pytest.approx(per_day / nvme.tier_bytes)
+    assert nvme.drive_writes_per_day * nvme.tier_bytes <= 86_400 * link.bytes_per_s
+    assert nvme.drive_writes_per_day * nvme.tier_bytes == pytest.approx(
+        86_400 * link.bytes_per_s * link.link_utilisation, rel=1e-3
+    )
 
 
 def test_evictions_are_counted_by_the_hour(answer):
@@ -113,9 +118,18 @@ def test_a_slow_drive_loses_unless_only_wins_are_fetched(data, tmp_path):
     assert any("--fetch-if" in warning for warning in always.warnings)
 
 
-def test_it_ends_in_the_sentence_of_the_curve(answer, excerpt):
-    assert answer.recommendation == curve(excerpt, placing(hbm=300 * BLOCK, dram=2000 * BLOCK)).recommendation
-    assert "HBM's 154 k tokens" in answer.recommendation
+def test_it_ends_in_a_sentence_of_its_own_figures(answer):
+    """HBM alone hits 35.9 % of at most 36.1 %, so no tier is worth anything here."""
+    rate = answer.runs[0].token_rate
+    assert rate == pytest.approx(0.361, abs=0.01)
+    assert answer.recommendation.startswith(f"Capacity is not the limit: HBM alone hits {100 * rate:.1f} %")
+
+
+def test_a_textbooks_rate_is_doubted_first(excerpt):
+    """50,000 tokens a second is a node's throughput; the measured curve of the profile is for one prompt."""
+    assert "a textbook's rate of a node's throughput" in simulate(excerpt, placing(hbm=300 * BLOCK)).warnings[0]
+    model = simulate(excerpt, placing(hbm=300 * BLOCK, prefill="model"))
+    assert not [each for each in model.warnings if "textbook" in each]
 
 
 @pytest.mark.parametrize(
@@ -142,3 +156,29 @@ def test_hbm_smaller_than_a_prompt_is_refused(excerpt):
 def test_a_tier_that_the_node_lacks_is_taken_from_the_catalog(excerpt):
     found = simulate(excerpt, placing(hbm=300 * BLOCK, dram=4000 * BLOCK, tiers=("nvme-gen5",)))
     assert [tier.tier for tier in found.tiers] == ["HBM", "nvme-gen5"]
+
+
+def sparse(path, longest):
+    """300 prompts, one a minute, that share prefixes of up to so many blocks."""
+    random = Random(5)
+    families = [[family * 100 + place for place in range(random.randint(1, longest))] for family in range(12)]
+    rows = []
+    for number in range(300):
+        family = random.choice(families)
+        length = random.randint(1, len(family))
+        rows.append({"timestamp": number * 60_000, "input_length": 512 * length, "hash_ids": family[:length]})
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def test_without_load_hits_are_those_of_the_curve_where_a_tier_holds_the_longest_prompt(tmp_path):
+    trace = sparse(tmp_path / "trace.jsonl", 12)
+    placed = placing(hbm=20 * BLOCK, dram=13 * BLOCK)
+    found = simulate(trace, placed)
+    assert [run.token_rate for run in found.runs] == [place.token_rate for place in curve(trace, placed).places]
+    assert not [each for each in found.warnings if "the longest prompt has" in each]
+
+
+def test_a_tier_below_the_longest_prompt_is_warned_of(tmp_path):
+    found = simulate(sparse(tmp_path / "trace.jsonl", 12), placing(hbm=20 * BLOCK, dram=7 * BLOCK))
+    assert [each for each in found.warnings if "dram-pcie5 holds 7 blocks and the longest prompt has 12" in each]

@@ -80,7 +80,11 @@ def test_a_model_without_feed_forward_fields_needs_its_rate_and_hbm(run, refused
     [
         (["--model", "llama3-7b"], "no model 'llama3-7b'"),
         (["--model", "llama3-70b", "--hardware", "nowhere"], "'nowhere'"),
-        (["--model", "llama3-70b", "--tier", "dram"], "has no tier and value"),
+        (["--model", "llama3-70b", "--tier", "dram="], "is no tier"),
+        (["--hardware", "h100-pcie5", "--tp", "4"], "--hardware, --tp: of no use without a model"),
+        (["--shared-prefix", "100"], "--shared-prefix is for traces that name no blocks"),
+        (["--plot", "same.png", "--output", "same.png"], "--output and --plot both name 'same.png'"),
+        (["--sample", "0.000001%"], "are none of this trace; raise it"),
         (["--model", "llama3-70b", "--hbm", "100"], "is not a size"),
         (["--hbm", "100GB"], "add --model"),
         (["--sample", "0%"], "--sample"),
@@ -107,7 +111,28 @@ def test_token_counts_are_refused_until_reuse_is_assumed(refused, run, data):
 
 def test_a_wrong_block_size_is_doubted_on_the_page(run, excerpt):
     out = run("curve", excerpt, "--block-size", "16").out
-    assert "blocks of 16 tokens fit 0 % of the prompts; blocks of 512 would fit 100 %" in out
+    assert out.splitlines()[2].startswith(
+        "The block size is doubtful (blocks of 16 tokens fit 0 % of the prompts; blocks of 512 would fit 100 %)"
+    )
+
+
+@pytest.mark.parametrize("command", ["simulate", "route"])
+def test_a_wrong_block_size_is_doubted_first(run, excerpt, command):
+    more = ["--replicas", "2"] if command == "route" else []
+    out = run(command, excerpt, "--model", "llama3-70b", "--block-size", "256", *more).out
+    assert out.splitlines()[2].startswith("The block size is doubtful (blocks of 256 tokens fit")
+
+
+def test_a_sample_that_is_too_small_says_so_first(run, excerpt):
+    small, large = (run("curve", excerpt, "--sample", rate).out.splitlines()[2] for rate in ("1%", "90%"))
+    assert small.startswith("The sample is too small to tell: ")
+    assert " points; raise --sample. " in small
+    assert "too small" not in large
+
+
+def test_a_tier_is_named_without_its_size_as_in_simulate(run, excerpt):
+    found = run("curve", excerpt, "--model", "llama3-70b", "--tier", "dram", "--format", "json").json
+    assert {place["tier"] for place in found["places"]} == {"HBM", "dram-pcie5"}
 
 
 def test_seconds_in_milliseconds_are_doubted_on_the_page(run, tmp_path):
@@ -142,3 +167,11 @@ def test_a_plot_of_no_format_is_refused_before_any_work(refused, tmp_path):
 def test_a_tier_that_the_node_lacks_is_taken_from_the_catalog(run, excerpt):
     found = run("curve", excerpt, "--model", "llama3-70b", "--tier", "nvme-gen5=8TB", "--format", "json").json
     assert [place["tier"] for place in found["places"]][:4] == ["HBM", "dram-pcie5", "nvme-gen4", "nvme-gen5"]
+
+
+def test_tiers_fit_80_columns_with_names_whole(run, excerpt, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = run("curve", excerpt, "--model", "llama3-70b", "--format", "text").out
+    rows = [line for line in out.splitlines() if line.startswith("nvme-gen4 ")]
+    assert [row.split()[3] for row in rows] == ["fp8", "bf16"]
+    assert all(len(row) <= 80 and row.endswith("recompute") for row in rows)

@@ -19,7 +19,15 @@ def test_markdown_begins_with_the_recommendation(run, excerpt):
     title, _, advice = ran.out.splitlines()[:3]
     assert title.endswith("3 replicas of Llama 3 70B on h100-pcie5")
     assert "against" in advice
-    for word in ("round-robin", "least-loaded", "prefix-aware", "consistent-hash", "shared-store", "Needs", "Fails by"):
+    for word in (
+        "round-robin",
+        "least-loaded",
+        "prefix-aware",
+        "consistent-hash",
+        "shared-store",
+        " needs ",
+        "It fails so",
+    ):
         assert word in ran.out
 
 
@@ -74,3 +82,11 @@ def test_wrong_options_are_refused_in_one_line(refused, excerpt, options, said):
 
 def test_how_many_replicas_has_to_be_said(refused, excerpt):
     assert "--replicas" in refused("route", excerpt, "--model", "llama3-70b")
+
+
+def test_tables_fit_80_columns_with_names_whole(run, excerpt, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = run("route", excerpt, *ASKED, "--format", "text").out
+    rows = [line for line in out.splitlines() if line.startswith("consistent-hash ")]
+    assert len(rows) == 1
+    assert max(map(len, rows)) <= 80

@@ -181,7 +181,17 @@ def test_whatever_arrives_leaves_and_whatever_is_counted_is_moved(
     from_store = [link.blocks for link in outcome.links if link.source == "store"]
     assert outcome.hits[-1] <= sum(from_store)  # what is given back for want of room has come in vain
     assert all(link.bytes == link.blocks for link in outcome.links)  # blocks of a byte
-    assert all(link.utilisation >= 0 for link in outcome.links)
+    assert all(0 <= link.utilisation <= 1 + 1e-9 for link in outcome.links)
+
+
+def test_a_link_is_busy_until_its_last_copy_ends():
+    """HBM of 2 blocks; two prompts of 2, and the first one's blocks go down at 10 s each: 20 s, though all is over."""
+    made = service(2, 2, prefill=lambda new, _: new / 1000, link=AT_ONCE, write=Link(0.1, buffer_s=100.0))
+    outcome = replay(iter(requests(["ab", "cd"], 1.0)), Fleet(made))
+    down = next(link for link in outcome.links if link.target == "tier 1")
+    assert outcome.duration_s == pytest.approx(1.2)
+    assert (down.blocks, down.over_s) == (2, 21)  # from 1 s on
+    assert down.utilisation == pytest.approx(20 / 21)
 
 
 def test_a_prompt_that_is_cached_whole_computes_its_last_token():

@@ -24,9 +24,9 @@ def table(page, title):
 def test_formats_stand_side_by_side(excerpt):
     placing = Placing(catalog.model("llama3-70b"), catalog.machine("h100-pcie5"), Options())
     found = table(tables.page(curve(excerpt, placing)), "Tiers on the curve")
-    assert [column.title for column in found.columns[:3]] == ["Tier, with those above", "Size", "fp8 tokens"]
-    assert "bf16 tokens" in [column.title for column in found.columns]
-    assert [row[0].text for row in found.rows] == ["HBM", "dram-pcie5", "nvme-gen4"]
+    assert [column.title for column in found.columns[:4]] == ["Tier", "Size", "KV", "Tokens"]
+    assert [row[0].text for row in found.rows] == ["HBM", "HBM", "dram-pcie5", "dram-pcie5", "nvme-gen4", "nvme-gen4"]
+    assert [row[2].text for row in found.rows] == ["fp8", "bf16"] * 3
     assert len({column.key for column in found.columns}) == len(found.columns)
 
 

@@ -27,3 +27,11 @@ def test_what_is_leaving_is_not_settled():
     pool.take()
     pool.leaving = 1
     assert pool.settled == 1
+
+
+def test_memory_follows_the_slots_in_use_and_not_the_size_of_the_tier():
+    pool = Pool(10**15, LeastRecentlyUsed(), staging=5)
+    assert [pool.take(), pool.take()] == [0, 1]
+    assert (pool.free, pool.settled) == (10**15 + 3, 2)
+    pool.give(0)
+    assert pool.take() == 0

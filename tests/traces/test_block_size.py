@@ -41,3 +41,8 @@ def test_lengths_that_fit_nothing_are_refused():
 def test_a_prompt_fits_rounded_up_and_down():
     inputs = np.array([1000, 1000, 1000, 1024], np.int32)
     assert fitting(inputs, np.array([1, 2, 3, 2], np.int32), 512) == 0.75
+
+
+def test_a_block_size_beyond_any_request_is_refused(trace_of, row):
+    with pytest.raises(UserError, match=r"--block-size: 2147483648 is not a number of tokens"):
+        trace_of(row(), block_size=2**31)

@@ -33,6 +33,33 @@ def test_what_is_asked_for_is_done_and_the_doubt_is_said():
     assert "--time-unit s would give 3.4" in note
 
 
+@pytest.mark.parametrize(("usual", "gap", "other"), [("s", 500, "ms"), ("ms", 300_000, "us")])
+def test_a_rate_that_services_seldom_have_is_doubted_and_kept(usual, gap, other):
+    """Bailian's 2 requests/s in milliseconds, read as seconds; Mooncake's 3.3 in microseconds, read as milliseconds."""
+    unit, (note,) = clock.unit(np.arange(200.0) * gap, usual, None)
+    assert unit == usual
+    assert f"--time-unit {other} would give" in note
+
+
+def test_one_time_that_stands_apart_changes_no_unit_and_is_named():
+    times = np.append(np.arange(500.0) * 330, 1e12)
+    unit, (note,) = clock.unit(times, "ms", None)
+    assert unit == "ms"
+    assert note.startswith("nothing arrives for 1e+09 s")
+
+
+def test_requests_at_the_same_time_count_for_the_rate():
+    """Mooncake has ten at once, every 3 s."""
+    assert clock.unit(np.repeat(np.arange(100.0) * 3000, 10), "ms", None) == ("ms", ())
+
+
+def test_turns_that_are_days_apart_are_doubted():
+    session = np.zeros(3, np.int32)
+    assert clock.idle(np.array([0.0, 1_500.0, 3_075.0]), session, "s") == ()
+    (note,) = clock.idle(np.array([0.0, 1_500_000.0, 3_075_000.0]), session, "s")
+    assert "--time-unit ms" in note
+
+
 def test_few_requests_have_no_rate():
     assert clock.unit(np.array([0.0, 1e-6]), "ms", None) == ("ms", ())
 

@@ -46,4 +46,4 @@ def test_requests_without_a_time_keep_the_order_of_the_file(trace_of):
     rows = [{"input_length": 100, "hash_ids": [number]} for number in (3, 1, 2)]
     trace = trace_of(*rows)
     assert [request.blocks.tolist() for request in trace.requests()] == [[0], [1], [2]]
-    assert "3 requests have no time" in trace.notes[0]
+    assert "3 requests without a time stand at the beginning" in trace.notes[0]

@@ -54,3 +54,13 @@ def test_without_the_files_chunks_share_the_prompt(folder):
     for path in folder.glob("[1-5]*"):
         path.unlink()
     assert read(folder).block_tokens.tolist() == [82] * 8
+
+
+def test_chunks_of_unknown_length_are_counted(folder):
+    """The question, 99, of both prompts; without the files of lengths all four ids of both."""
+    (note,) = (each for each in read(folder).notes if "share" in each)
+    assert note.startswith("2 chunks of 1 id stand in no file of lengths: each was given an equal share")
+    for path in folder.glob("[1-5]*"):
+        path.unlink()
+    (note,) = (each for each in read(folder).notes if "share" in each)
+    assert note.startswith("8 chunks of 4 ids have no files of lengths beside the trace")

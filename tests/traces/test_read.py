@@ -230,3 +230,38 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch, tmp_path):
     monkeypatch.setattr("kvcalc.traces.extra.find_spec", lambda name: None if name == "numba" else object())
     with pytest.raises(UserError, match=r"traces need numba; install them with: pip install 'kvcalc\[simulate\]'"):
         read(tmp_path)
+
+
+def folder(tmp_path, **files):
+    """Files of rows in a folder."""
+    for name, rows in files.items():
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return tmp_path
+
+
+def test_formats_mixed_in_a_folder_are_refused_by_name(tmp_path, row):
+    with pytest.raises(UserError, match=r"'b.jsonl' is WEKA .* and files before it are Mooncake JSONL"):
+        read(folder(tmp_path, a=[row(0)], b=[WEKA]))
+    with pytest.raises(UserError, match=r"'c.jsonl' is Qwen-Bailian JSONL"):
+        read(folder(tmp_path, a=[row(0)], b=[row(1)], c=[BAILIAN]))
+
+
+def test_files_with_one_numbering_are_named(tmp_path, row):
+    trace = read(folder(tmp_path, a=[row(0)], b=[row(1)]))
+    assert trace.distinct == 3
+    assert trace.notes[0].startswith("2 files with one numbering: equal ids of two files are one block")
+
+
+def test_sessions_of_a_folder_have_numberings_of_their_own(tmp_path):
+    assert not [note for note in read(folder(tmp_path, a=[WEKA], b=[WEKA])).notes if "one numbering" in note]
+
+
+def test_folders_inside_a_folder_are_said_not_to_be_read(tmp_path, row):
+    (tmp_path / "more").mkdir()
+    assert "not read: the folder 'more' inside" in read(folder(tmp_path, a=[row(0)])).notes
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_row(trace_of, row):
+    trace = trace_of("\ufeff" + json.dumps(row(0)), row(1))
+    assert (len(trace.order), trace.notes) == (2, ())
+    assert len(trace_of("\ufeff" + json.dumps(WEKA), name="t.json").order) == 1

@@ -1,5 +1,8 @@
 """WEKA sessions: ids of their own, sub-agents, their own clock."""
 
+import pytest
+
+from kvcalc.errors import UserError
 from kvcalc.traces.clock import Arrival
 
 
@@ -51,3 +54,20 @@ def test_that_they_have_no_common_clock_is_said(trace_of):
     ids, clock = trace_of(session(request(0, [1])), session(request(0, [1]))).notes
     assert "what sessions share (tools, system prompt) can't be seen" in ids
     assert "--arrival stagger=60s" in clock
+
+
+def test_a_row_of_another_format_among_sessions_is_left_out(trace_of, row):
+    trace = trace_of(session(request(0, [1, 2])), row(0))
+    assert len(trace.order) == 1
+    assert "1 row left out, the first at trace.jsonl line 2: requests are not a list" in trace.notes[0]
+
+
+@pytest.mark.parametrize("size", [0, 2**31, "64", 1.5])
+def test_a_block_size_that_is_none_is_refused_in_one_line(trace_of, size):
+    with pytest.raises(UserError, match=r"line 1: block_size .* is not a count of tokens$"):
+        trace_of(session(request(0, [1, 2]), block_size=size))
+
+
+def test_a_block_size_of_another_session_is_named_with_the_first(trace_of):
+    trace = trace_of(session(request(0, [1])), session(request(0, [1])), session(request(0, [2]), block_size=16))
+    assert "block_size 16 is not that of the sessions before, 64" in trace.notes[0]
