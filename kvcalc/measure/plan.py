@@ -9,6 +9,7 @@ from kvcalc import units
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
 from kvcalc.measure import blocks, endpoint, link, memory, prefill, remote, restore, storage, stores
+from kvcalc.measure.addresses import masked
 from kvcalc.measure.machine import Machine, nodes
 from kvcalc.measure.results import Part, Setup, Skipped
 from kvcalc.measure.samples import Budget
@@ -121,7 +122,7 @@ def _remote(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001
     if wish.url is None:
         return "no store is named; give --url redis://…, s3://… or file://…"
     stores.check(wish.url)
-    what = f"{remote.BLOCKS} blocks of {units.both(remote.BLOCK)} put and got at {wish.url}, removed after"
+    what = f"{remote.BLOCKS} blocks of {units.both(remote.BLOCK)} put and got at {masked(wish.url)}, removed after"
     return Job("remote", what, partial(remote.measure, wish.url))
 
 
@@ -146,5 +147,5 @@ def _endpoint(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001
         import httpx  # noqa: F401
     except ImportError:
         return "it needs httpx; pip install 'kvcalc[remote]'"
-    what = f"times to first token of {wish.engine_model} at {wish.endpoint}"
+    what = f"times to first token of {wish.engine_model} at {masked(wish.endpoint)}"
     return Job("endpoint", what, partial(endpoint.measure, wish.endpoint, wish.engine_model, wish.setup))
