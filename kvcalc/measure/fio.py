@@ -51,7 +51,10 @@ def _fio(path: str, size: int, way: list[str]) -> Any:
                 process.kill()
     if code:
         raise UserError(f"fio failed: {' '.join((err or out).split())[:200]}")
-    return json.loads(out[out.index("{") :])["jobs"][0]
+    try:
+        return json.loads(out[out.index("{") :])["jobs"][0]
+    except (ValueError, LookupError) as error:
+        raise UserError(f"fio printed no figures: {' '.join(out.split())[:200]}; is it fio 3?") from error
 
 
 def _finished(command: list[str], started: list[subprocess.Popen[str]], stop: Event) -> tuple[int, str, str]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from kvcalc import units
 from kvcalc.measure import fits
-from kvcalc.measure.device import Stopwatch
+from kvcalc.measure.device import Stopwatch, refusals
 from kvcalc.measure.results import Law, Part, Reading, TierFound
 from kvcalc.measure.samples import Budget, Spread, repeat
 
@@ -22,8 +22,13 @@ def measure(
 ) -> Part:
     """Every device alone, the first in full; then all at once, and memory of each NUMA node (its CPUs by its name).
 
-    Rates are of one direction, never a sum.
+    Rates are of one direction, never a sum. Raises UserError where memory is short.
     """
+    with refusals(devices[0], f"free {units.both(sizes[-1])} there and on the host, or leave link out by --only"):
+        return _measure(devices, nodes, budget, sizes)
+
+
+def _measure(devices: Sequence[str], nodes: Mapping[str, frozenset[int]], budget: Budget, sizes: Sequence[int]) -> Part:
     pinned = devices[0].startswith("cuda")
     kinds = (True, False) if pinned else (False,)
     readings: list[Reading] = []

@@ -9,6 +9,7 @@ from operator import truediv
 from time import perf_counter
 
 from kvcalc import units
+from kvcalc.errors import UserError
 from kvcalc.measure import fits
 from kvcalc.measure.results import Law, Part, Reading, TierFound
 from kvcalc.measure.samples import Budget, Spread, repeat
@@ -49,7 +50,10 @@ class _Pool:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._map = mmap.mmap(-1, size)
+        try:
+            self._map = mmap.mmap(-1, size)
+        except OSError as error:
+            raise UserError(f"the host has no {units.both(size)} of memory free; free some") from error
         for offset in range(0, size, mmap.PAGESIZE):
             self._map[offset] = 1
         self._view = ctypes.c_char.from_buffer(self._map)

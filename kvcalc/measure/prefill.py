@@ -9,7 +9,7 @@ from kvcalc import units
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
 from kvcalc.measure import fits
-from kvcalc.measure.device import Stopwatch
+from kvcalc.measure.device import MemoryFull, Stopwatch, refusals
 from kvcalc.measure.results import Achieved, CurveFound, Law, Part, Reading, Setup
 from kvcalc.measure.samples import Budget, Spread, repeat, spread
 from kvcalc.physics import kv
@@ -68,8 +68,9 @@ def measure(model: Model, tp: int, device: str, budget: Budget, lengths: tuple[i
             warnings.append(f"prefill stops at {units.count(max(found))} tokens: longer ones do not fit the budget")
             break
         try:
-            found[tokens] = kernels.seconds(tokens, budget)
-        except _out_of_memory():
+            with refusals(device, "raise --tp"):
+                found[tokens] = kernels.seconds(tokens, budget)
+        except MemoryFull:
             warnings.append(
                 f"prefill stops before {units.count(tokens)} tokens: they do not fit the memory of {device}"
             )
@@ -87,20 +88,16 @@ def measure(model: Model, tp: int, device: str, budget: Budget, lengths: tuple[i
     return Part("prefill", readings, laws, curve=curve, achieved=Achieved(*rates), warnings=tuple(warnings))
 
 
-def _out_of_memory() -> type[Exception]:
-    import torch
-
-    found: type[Exception] = torch.OutOfMemoryError
-    return found
-
-
 def _kernels(one: Shard, device: str) -> tuple["_Kernels", list[str]]:
-    """A few layers, or as many as the device takes."""
+    """A few layers, or as many as the device takes. Raises UserError where it takes none."""
+    remedy = "raise --tp, or free memory there"
     try:
-        return _Kernels(one, device, LAYERS), []
-    except _out_of_memory():
-        few = f"{LAYERS} layers do not fit the memory of {device}: one is measured"
-        return _Kernels(one, device, 1), [few]
+        with refusals(device, remedy):
+            return _Kernels(one, device, LAYERS), []
+    except MemoryFull:
+        pass  # what was made for the first try goes with its exception, before the second
+    with refusals(device, remedy):
+        return _Kernels(one, device, 1), [f"{LAYERS} layers do not fit the memory of {device}: one is measured"]
 
 
 def _cost(found: dict[int, tuple[Spread, Spread, Spread]]) -> float:

@@ -136,7 +136,9 @@ def store(url: str, timeout_s: float) -> Iterator[Store]:
         try:
             client = redis.Redis.from_url(url, socket_connect_timeout=timeout_s, socket_timeout=timeout_s)
         except ValueError as error:  # its words may hold a part of the password
-            raise UserError(f"--url {shown(address)} is no address of a Redis; check its port and its options") from error
+            raise UserError(
+                f"--url {shown(address)} is no address of a Redis; check its port and its options"
+            ) from error
         try:
             yield Redis(client, address)
         finally:
