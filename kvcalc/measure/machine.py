@@ -2,6 +2,7 @@
 
 import os
 import platform
+import warnings
 from datetime import date
 from pathlib import Path
 
@@ -39,7 +40,7 @@ class Machine:
         gpus = f"{len(self.gpus)} x {self.gpus[0].name}, driver {self.driver}" if self.gpus else "no GPU"
         torch = f"torch {self.torch}" if self.torch else "without torch"
         numa = f"{self.numa_nodes} NUMA node{'s' if self.numa_nodes > 1 else ''} (on {self.numa_node})"
-        return f"{gpus}; {self.cpu}, {self.cpus} CPUs, {numa}; {self.system}; {torch}"
+        return f"{gpus}; {self.cpu}, {self.cpus} CPU{'s' if self.cpus > 1 else ''}, {numa}; {self.system}; {torch}"
 
 
 def machine() -> Machine:
@@ -88,7 +89,9 @@ def _cpus(listed: str) -> set[int]:
 
 def _gpus() -> tuple[str | None, str | None, tuple[Gpu, ...]]:
     try:
-        import torch
+        with warnings.catch_warnings():  # nothing here hands a tensor to numpy
+            warnings.filterwarnings("ignore", message="Failed to initialize NumPy")
+            import torch
     except ImportError:
         return None, None, ()
     if not torch.cuda.is_available():

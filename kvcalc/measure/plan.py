@@ -44,6 +44,7 @@ class Job:
     name: PartName
     what: str
     run: Callable[[Budget, Progress], Part]
+    least_s: float = 0.0  # that it takes however small the budget is
 
 
 def plan(wish: Wish, machine: Machine) -> tuple[list[Job], list[Skipped]]:
@@ -69,6 +70,12 @@ def run(jobs: list[Job], budget: Budget, progress: Progress, found: list[Part]) 
     failed = []
     for number, job in enumerate(jobs):
         progress(job.name)
+        if budget.left_s < job.least_s:
+            need, left = units.short(job.least_s, "s"), units.short(budget.left_s, "s")
+            failed.append(
+                Skipped(job.name, f"it takes {need} or more and {left} of the budget is left; raise --budget")
+            )
+            continue
         try:
             found.append(job.run(budget.share(len(jobs) - number), partial(_say, progress, job.name)))
         except UserError as error:
@@ -86,7 +93,7 @@ def _link(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001
     if not machine.gpus:
         return "there is no GPU, so no link to one"
     devices = [f"cuda:{number}" for number in range(len(machine.gpus))]
-    what = f"copies to and from {len(devices)} GPUs"
+    what = f"copies to and from {len(devices)} GPU{'s' if len(devices) > 1 else ''}"
     return Job("link", what, lambda budget, _: link.measure(devices, nodes(), budget))
 
 
@@ -107,7 +114,7 @@ def _copies(name: PartName, measure: Copies, wish: Wish, machine: Machine) -> Jo
 
 
 def _memory(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001
-    return Job("memory", "copies within DRAM", lambda budget, _: memory.measure(budget))
+    return Job("memory", "copies within DRAM", lambda budget, _: memory.measure(budget), memory.least_s())
 
 
 def _storage(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001
@@ -115,7 +122,7 @@ def _storage(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001
         return "no folder is named; give --path DIR"
     storage.check(wish.path, wish.size)
     what = f"reads and writes of a file of {units.short(wish.size, 'B')} in {wish.path}, removed after"
-    return Job("storage", what, partial(storage.measure, wish.path, wish.size))
+    return Job("storage", what, partial(storage.measure, wish.path, wish.size), storage.least_s())
 
 
 def _remote(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001

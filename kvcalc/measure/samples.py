@@ -20,6 +20,11 @@ class Budget:
         """Seconds left; not below zero."""
         return max(0.0, self._end - self.clock())
 
+    @property
+    def over_s(self) -> float:
+        """Seconds spent beyond it."""
+        return max(0.0, self.clock() - self._end)
+
     def share(self, parts: float) -> "Budget":
         """A budget of one of so many equal parts of what is left."""
         return Budget(self.left_s / parts, self.clock)
