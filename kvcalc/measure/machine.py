@@ -5,6 +5,7 @@ import platform
 import warnings
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from kvcalc.frozen import frozen
 
@@ -16,6 +17,7 @@ class Gpu:
     name: str
     memory_bytes: int
     free_bytes: int
+    node: str | None = None  # the NUMA node that it hangs from, if the system knows
 
 
 @frozen
@@ -99,8 +101,21 @@ def _gpus() -> tuple[str | None, str | None, tuple[Gpu, ...]]:
     found = []
     for index in range(torch.cuda.device_count()):
         free, total = torch.cuda.mem_get_info(index)
-        found.append(Gpu(torch.cuda.get_device_name(index), total, free))
+        found.append(Gpu(torch.cuda.get_device_name(index), total, free, _near(index)))
     return torch.__version__, _driver(), tuple(found)
+
+
+def _near(index: int) -> str | None:
+    """By the GPU's place on the PCI bus, which torch tells since 2.7."""
+    import torch
+
+    gpu: Any = torch.cuda.get_device_properties(index)
+    try:
+        place = f"{gpu.pci_domain_id:04x}:{gpu.pci_bus_id:02x}:{gpu.pci_device_id:02x}.0"
+        node = int(Path("/sys/bus/pci/devices", place, "numa_node").read_text(encoding="utf-8"))
+    except (AttributeError, OSError, ValueError):
+        return None
+    return f"node{node}" if node >= 0 else None
 
 
 def _driver() -> str:

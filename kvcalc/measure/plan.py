@@ -94,7 +94,7 @@ def _link(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001
         return "there is no GPU, so no link to one"
     devices = [f"cuda:{number}" for number in range(len(machine.gpus))]
     what = f"copies to and from {len(devices)} GPU{'s' if len(devices) > 1 else ''}"
-    return Job("link", what, lambda budget, _: link.measure(devices, nodes(), budget))
+    return Job("link", what, lambda budget, _: link.measure(devices, nodes(), budget, near=machine.gpus[0].node))
 
 
 Copies = Callable[[Model, int, str, Budget], Part]

@@ -118,9 +118,10 @@ def _cpu(name: str, machine: Machine, parts: Sequence[Part]) -> Document:
         "title": machine.cpu,
         "memory": _figure(machine.memory_bytes, "B", "machine"),
         "memory_bandwidth": _figure(2 * memory.tier.read[1], "B/s", "memory"),
-        "peak": {"bf16": _figure(prefill.achieved.gemm_flops, "FLOP/s", "prefill")},
+        "peak": {"bf16": _figure(prefill.achieved.peak_flops, "FLOP/s", "prefill")},
         "notes": [
-            "The peak is what large GEMMs achieved. A copy reads and writes each byte, so memory moves twice its rate."
+            "The peak is the best that GEMMs or attention achieved.",
+            "A copy reads and writes each byte, so memory moves twice its rate.",
         ],
         "sources": {
             "machine": _source("memory as the system reports it", "kvcalc measure", machine),

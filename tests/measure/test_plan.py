@@ -106,7 +106,7 @@ def test_a_password_is_not_in_what_would_run():
 def test_every_job_runs_its_own_part(monkeypatch: pytest.MonkeyPatch):
     for module in (plan.link, plan.blocks, plan.restore, plan.memory, plan.prefill):
         name = module.__name__.rpartition(".")[2]
-        monkeypatch.setattr(module, "measure", lambda *_, name=name: Part(name, ()))
+        monkeypatch.setattr(module, "measure", lambda *_, name=name, **__: Part(name, ()))
     found: list[Part] = []
     jobs, _ = plan.plan(Wish(MODEL), GPUS)
     plan.run(jobs, Budget(10), lambda _: None, found)
