@@ -97,7 +97,7 @@ def _first(client: Any, model: str, prompt: list[int], budget: Budget) -> float:
     except httpx.TimeoutException as error:
         count = units.count(len(prompt))
         raise UserError(f"{server} sent no token in {limit:.3g} s after a prompt of {count}; raise --budget") from error
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
         raise UserError(f"{server} can't be asked: {str(error).lower() or type(error).__name__}") from error
     raise UserError(f"{server} sent no token; is it an OpenAI-compatible server that streams?")
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from kvcalc.errors import UserError, shown
 from kvcalc.measure.addresses import masked
@@ -66,7 +67,7 @@ class Redis:
 
         try:
             yield
-        except redis.RedisError as error:
+        except (redis.RedisError, UnicodeError) as error:  # a host's name that no name can be
             raise _refused(self._address, error) from error
 
 
@@ -135,7 +136,8 @@ def store(url: str, timeout_s: float) -> Iterator[Store]:
 
         try:
             client = redis.Redis.from_url(url, socket_connect_timeout=timeout_s, socket_timeout=timeout_s)
-        except ValueError as error:  # its words may hold a part of the password
+            client.connection_pool.make_connection()  # connects to nothing, but an unknown option is a TypeError
+        except (ValueError, TypeError) as error:  # its words may hold a part of the password
             raise UserError(
                 f"--url {shown(address)} is no address of a Redis; check its port and its options"
             ) from error
@@ -146,8 +148,9 @@ def store(url: str, timeout_s: float) -> Iterator[Store]:
         return
     from obstore.store import from_url
 
+    options = _options(url, timeout_s)
     with _objects(address):
-        found = from_url(url, **_options(url, timeout_s))
+        found = from_url(url, **options)
     yield Objects(found, address)
 
 
@@ -155,9 +158,14 @@ def _options(url: str, timeout_s: float) -> dict[str, Any]:
     """Plain HTTP is allowed where the environment names such an endpoint."""
     if url.startswith("file"):
         return {}
-    plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
+    endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
+    try:
+        parts = urlsplit(endpoint)
+        _ = parts.port  # read, and so checked
+    except ValueError as error:  # obstore would panic
+        raise UserError(f"$AWS_ENDPOINT_URL {shown(masked(endpoint))} is no address; write http://host:9000") from error
     limit = timedelta(seconds=timeout_s)
-    client = {"allow_http": plain, "connect_timeout": limit, "timeout": limit}
+    client = {"allow_http": parts.scheme == "http", "connect_timeout": limit, "timeout": limit}
     return {"client_options": client, "retry_config": {"max_retries": 1, "retry_timeout": limit}}
 
 

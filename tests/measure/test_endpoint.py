@@ -111,6 +111,12 @@ def test_an_address_that_is_none_is_one_line_without_its_password():
     assert "secret" not in str(raised.value)
 
 
+@pytest.mark.parametrize("address", [f"http://{'a' * 80}/v1", "nohost", "http://127.0.0.1:99999/v1"])
+def test_an_address_that_no_server_has_is_one_line(address: str):
+    with pytest.raises(UserError, match="can't be asked: "):
+        endpoint.measure(address, "small", None, Budget(1), lambda _: None)
+
+
 @pytest.mark.parametrize("drips", [False, True])
 def test_a_server_that_hangs_ends_with_the_budget(
     engine: Callable[..., str], monkeypatch: pytest.MonkeyPatch, drips: bool

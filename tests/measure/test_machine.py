@@ -1,6 +1,7 @@
 """The conditions of a measurement."""
 
 import os
+import subprocess
 import sys
 from dataclasses import replace
 from datetime import date
@@ -76,3 +77,10 @@ def test_a_gpu_s_numa_node_is_that_of_its_place_on_the_bus(
 def test_one_cpu_is_not_several():
     one = replace(machine(), cpus=1)
     assert ", 1 CPU, " in one.text
+
+
+def test_torch_without_numpy_warns_of_nothing():
+    pytest.importorskip("torch", reason="torch is not installed: the extra 'measure'")
+    code = "import sys; sys.modules['numpy'] = None; from kvcalc.measure.machine import machine; machine()"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stderr == ""

@@ -138,6 +138,22 @@ def test_a_redis_that_evicts_is_one_line(redis_port: int):
             store.get("kept")
 
 
+@pytest.mark.parametrize(
+    ("url", "line"),
+    [
+        (f"redis://{'a' * 80}", "refuses: encoding with 'idna' codec failed"),
+        ("redis://127.0.0.1:9/?unknown=1", "is no address of a Redis; check its port and its options"),
+        ("s3://bucket", r"\$AWS_ENDPOINT_URL 'http://host:9x' is no address"),
+    ],
+)
+def test_what_a_client_would_trip_over_is_one_line(url: str, line: str, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("redis", reason="redis-py is not installed: the extra 'remote'")
+    pytest.importorskip("obstore", reason="obstore is not installed: the extra 'remote'")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://host:9x")
+    with pytest.raises(UserError, match=line):
+        remote.measure(url, Budget(0), lambda _: None)
+
+
 def test_an_address_that_no_client_takes_is_one_line_without_its_password():
     pytest.importorskip("redis", reason="redis-py is not installed: the extra 'remote'")
     with pytest.raises(UserError, match="no address of a Redis; check its port") as raised:
