@@ -151,7 +151,7 @@ class _Kernels:
     def seconds(self, tokens: int, budget: Budget) -> tuple[Spread, Spread, Spread]:
         """Of one layer: GEMMs, attention, the rest."""
         works = self._gemms(tokens), self._attention(tokens), self._elements(tokens)
-        shares = [repeat(partial(self._watch, work), budget.share(10), most=10) for work in works]
+        shares = [repeat(partial(self._watch, work), budget.share(10), least=1, most=10) for work in works]
         gemm, attention, elements = shares
         return gemm.map(lambda s: s / self.layers), attention, elements
 

@@ -72,6 +72,7 @@ def test_what_does_not_fit_the_budget_is_left_out_and_said(small: Model):
     )
     assert part.curve.note.endswith(far)
     assert part.laws == ()
+    assert {reading.value.count for reading in part.readings} == {1}  # once, after warming up
 
 
 def test_a_curve_as_long_as_the_context_is_not_extrapolated(small: Model):
