@@ -43,10 +43,16 @@ class Measured:
     warnings: tuple[str, ...]
 
 
-def measured(machine: Machine, parts: Sequence[Part], skipped: Sequence[Skipped], against: str) -> Measured:
-    """The measured parts beside the shipped node `against`. Raises UserError for an unknown node."""
+def measured(
+    machine: Machine, parts: Sequence[Part], skipped: Sequence[Skipped], against: str, late: str | None = None
+) -> Measured:
+    """The measured parts beside the shipped node `against`; `late` says by how much the budget was overrun.
+
+    Raises UserError for an unknown node.
+    """
     shipped = catalog.machine(against)
-    warnings = [warning for part in parts for warning in part.warnings]
+    warnings = [late] if late else []
+    warnings += [warning for part in parts for warning in part.warnings]
     warnings += [
         f"GPU {number} is in use by others: {gpu.free_bytes:,} of {gpu.memory_bytes:,} bytes are free"
         for number, gpu in enumerate(machine.gpus)
@@ -129,14 +135,30 @@ def _is(accelerator: Accelerator, name: str, memory: int) -> bool:
     return own[0] in words and abs(memory / sold - 1) < 0.1
 
 
-def save(answer: Measured, file: Path, named: str | None) -> None:
-    """Write the node's profile and what it names. `named` is the node whose accelerator is taken, if any.
+@frozen
+class Saved:
+    """The files that were written, and why there is no node among them if there is none."""
 
-    Raises UserError where too little was measured.
+    files: tuple[Path, ...]
+    reason: str | None = None
+
+
+def save(answer: Measured, file: Path, named: str | None, tiers: bool = False) -> Saved:
+    """Write the node's profile and what it names; where too little was measured for it, nothing, or `tiers` alone.
+
+    `named` is the node whose accelerator is taken, if any.
     """
     if named is None:
         computes = Computes(None, 1)
     else:
         node = catalog.machine(named).node
         computes = Computes(node.accelerator, len(answer.machine.gpus) or node.gpus)
-    profile.write(profile.documents(file, answer.machine, answer.parts, computes))
+    reason = None
+    try:
+        found = profile.documents(file, answer.machine, answer.parts, computes)
+    except UserError as error:
+        found, reason = {}, str(error)
+        if tiers:
+            found = profile.tiers(file, answer.machine, answer.parts, computes)
+    profile.write(found)
+    return Saved(tuple(found), reason)

@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kvcalc import units
+from kvcalc import files, units
 from kvcalc.cli.options import FormatOption
 from kvcalc.errors import UserError, shown
 from kvcalc.physics import formats
@@ -18,7 +18,7 @@ from kvcalc.profiles.model import Model
 from kvcalc.render import show
 
 if TYPE_CHECKING:
-    from kvcalc.answers.measure import Measured
+    from kvcalc.answers.measure import Measured, Saved
     from kvcalc.measure.plan import PartName, Progress
     from kvcalc.measure.results import Setup
 
@@ -76,33 +76,52 @@ def measure(
     wish = plan.Wish(wanted, tp, parts, path, round(units.size(size)), url, endpoint, engine_model, setup)
     jobs, skipped = plan.plan(wish, here)
     seconds = units.seconds(budget)
+    file = _file(output, here.node)
+    if against:
+        catalog.machine(against)
     if dry_run:
         show.show(
             [{"part": job.name, "what": job.what} for job in jobs], tables.planned(jobs, skipped, seconds), form, None
         )
         return 0
     named = against or question.beside(here)
-    catalog.machine(named or DEFAULT_NODE)
-    file = _file(output, here.node)
+    files.check(file)
     found: list[Part] = []
+    clock = Budget(seconds)
 
     def answer(failed: list[Skipped]) -> question.Measured:
-        return question.measured(here, found, [*skipped, *failed], named or DEFAULT_NODE)
+        return question.measured(here, found, [*skipped, *failed], named or DEFAULT_NODE, _late(clock.over_s, seconds))
 
     try:
         with _progress() as progress:
-            failed = plan.run(jobs, Budget(seconds), progress, found)
+            failed = plan.run(jobs, clock, progress, found)
     except KeyboardInterrupt:
         if output and found:
-            with suppress(UserError):  # too little for a profile
-                question.save(answer([]), file, named)
+            print(_kept(question.save(answer([]), file, named, tiers=True)), file=sys.stderr)
         raise
     if not found:
         reasons = "; ".join(f"{each.name}: {each.reason}" for each in [*failed, *skipped])
         raise UserError(f"nothing was measured: {reasons}")
     result = answer(failed)
-    show.show([result], tables.page(result, _saved(result, file, named)), form, None)
-    return 1 if failed else 0
+    saved = question.save(result, file, named, tiers=output is not None)
+    show.show([result], tables.page(result, _used(result, file, saved)), form, None)
+    if output and not saved.files:
+        print(f"kvcalc: {saved.reason}", file=sys.stderr)
+    return 1 if failed or (output and not saved.files) else 0
+
+
+def _late(over_s: float, budget_s: float) -> str | None:
+    """What is said of a budget that was overrun by more than a twentieth."""
+    if over_s <= budget_s / 20:
+        return None
+    spent, allowed = units.short(budget_s + over_s, "s"), units.short(budget_s, "s")
+    return f"this took {spent}, more than the budget of {allowed}; raise --budget, or name fewer parts with --only"
+
+
+def _kept(saved: "Saved") -> str:
+    """After Ctrl-C."""
+    kept = f"kvcalc: kept {', '.join(map(str, saved.files))}" if saved.files else "kvcalc: nothing is kept"
+    return f"{kept}; {saved.reason}" if saved.reason else kept
 
 
 def _parts(only: str | None, known: tuple["PartName", ...]) -> tuple["PartName", ...]:
@@ -133,14 +152,11 @@ def _file(output: Path | None, node: str) -> Path:
     return file
 
 
-def _saved(result: "Measured", file: Path, named: str | None) -> str:
-    """Write the profile; where it is and how to use it, or why there is none."""
-    from kvcalc.answers import measure as question
-
-    try:
-        question.save(result, file, named)
-    except UserError as error:
-        return f"{str(error)[:1].upper()}{str(error)[1:]}."
+def _used(result: "Measured", file: Path, saved: "Saved") -> str:
+    """Where the profile is and how to use it, or why there is none."""
+    if saved.reason:
+        why = f"{saved.reason[:1].upper()}{saved.reason[1:]}."
+        return f"{why} Tiers are written to {', '.join(map(str, saved.files))}." if saved.files else why
     setup = next((part.curve.setup for part in reversed(result.parts) if part.curve), None)
     asked = " --model MODEL"
     if setup:

@@ -5,7 +5,7 @@ from functools import partial
 from operator import truediv
 
 from kvcalc import units
-from kvcalc.measure.device import Stopwatch
+from kvcalc.measure.device import Stopwatch, refusals
 from kvcalc.measure.prefill import BYTES, Shard, shard
 from kvcalc.measure.results import Part, Reading
 from kvcalc.measure.samples import Budget, repeat
@@ -25,8 +25,13 @@ def block_bytes(one: Shard, page: int, layout: Layout) -> int:
 
 
 def measure(model: Model, tp: int, device: str, budget: Budget, moved: int = MOVED) -> Part:
-    """Effective bytes a second to the device, by layout, page and way of copying."""
-    one, readings = shard(model, tp), []
+    """Effective bytes a second to the device, by layout, page and way. Raises UserError where memory is short."""
+    with refusals(device, "free memory there and on the host, raise --tp, or leave blocks out by --only"):
+        return Part("blocks", tuple(_readings(shard(model, tp), device, budget, moved)))
+
+
+def _readings(one: Shard, device: str, budget: Budget, moved: int) -> list[Reading]:
+    readings = []
     cases = [(layout, page) for layout in LAYOUTS for page in PAGES]
     for number, (layout, page) in enumerate(cases):
         size = block_bytes(one, page, layout)
@@ -42,7 +47,7 @@ def measure(model: Model, tp: int, device: str, budget: Budget, moved: int = MOV
             seconds = repeat(partial(Stopwatch(device), work), share, most=20)
             what = f"{layout}, {page} tokens, {units.both(size)} x {count}, {way}"
             readings.append(Reading(what, "B/s", seconds.map(partial(truediv, size * count))))
-    return Part("blocks", tuple(readings))
+    return readings
 
 
 class _Scattered:

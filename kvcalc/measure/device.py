@@ -1,7 +1,33 @@
-"""Time on a device: by its own events where it has them, else by the clock."""
+"""A device's time, by its own events where it has them, else by the clock; and what it refuses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import perf_counter
+
+from kvcalc.errors import UserError
+
+# CUDA's allocator, CUDA itself for pinned memory, and the CPU's two (torch 2.13: c10/core/impl/alloc_cpu.cpp)
+FULL = ("out of memory", "can't allocate memory", "not enough memory")
+
+
+class MemoryFull(UserError):
+    """A device, or the host for its pinned memory, has too little memory."""
+
+
+@contextmanager
+def refusals(device: str, remedy: str) -> Iterator[None]:
+    """What torch says of a full or a failed device, in one line. Raises MemoryFull, or UserError."""
+    import torch
+
+    try:
+        yield
+    except RuntimeError as error:
+        said = (str(error).splitlines() or [""])[0]
+        if isinstance(error, torch.OutOfMemoryError) or any(sign in said.lower() for sign in FULL):
+            raise MemoryFull(f"it does not fit the memory of {device}; {remedy}") from error
+        if isinstance(error, getattr(torch, "AcceleratorError", ())):  # since torch 2.8
+            raise UserError(f"{device} failed: {said[:200].lower()}; look at its driver's log") from error
+        raise
 
 
 class Stopwatch:

@@ -1,6 +1,7 @@
 """Reads and writes of a file past the page cache, by threads, each with one request under way."""
 
 import ctypes
+import math
 import mmap
 import os
 import random
@@ -46,9 +47,10 @@ class Rate:
 
 
 @contextmanager
-def scratch(folder: Path, size: int) -> Iterator[int]:
+def scratch(folder: Path, size: int, budget: Budget | None = None, least: int = 0) -> Iterator[int]:
     """A file of random bytes, as a descriptor past the page cache; it has no name, so nothing is left behind.
 
+    It is smaller than `size`, but not than `least`, where filling it spends the budget.
     Raises UserError where the folder can't be written or the filesystem has no direct I/O.
     """
     try:
@@ -57,7 +59,7 @@ def scratch(folder: Path, size: int) -> Iterator[int]:
         reason = "it has no direct I/O" if error.errno == EINVAL else (error.strerror or "").lower()
         raise UserError(f"--path {str(folder)!r} can't be measured: {reason}; name a folder on the disk") from error
     try:
-        _fill(handle, size)
+        _fill(handle, size, budget or Budget(math.inf), least)
         yield handle
     finally:
         os.close(handle)
@@ -78,11 +80,13 @@ def _nameless(folder: Path) -> int:
         os.unlink(path)
 
 
-def _fill(handle: int, size: int) -> None:
+def _fill(handle: int, size: int, budget: Budget, least: int) -> None:
     chunk = min(size, 16 * 1024 * 1024)
     with mmap.mmap(-1, chunk) as buffer:
         try:
             for offset in range(0, size, chunk):
+                if offset >= least and budget.left_s <= 0:
+                    break
                 buffer[:] = os.urandom(chunk)  # new each time, or a disk that finds equal blocks keeps one of them
                 _whole(os.pwritev(handle, [buffer], offset), chunk)
             os.fsync(handle)

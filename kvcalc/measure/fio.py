@@ -13,6 +13,7 @@ from kvcalc.measure.direct import Load, Rate
 from kvcalc.measure.samples import Budget
 
 LEAST_S = 0.1  # below it fio may move nothing
+START_S = 0.4  # that fio 3 takes to begin and to end
 
 
 def installed() -> bool:
@@ -23,7 +24,7 @@ def installed() -> bool:
 def run(handle: int, size: int, load: Load, budget: Budget) -> Rate:
     """What fio achieves on an open file in the budget; writes end with an fsync. Raises UserError where fio fails."""
     way = [f"--rw={load.way}", f"--bs={load.block}", f"--numjobs={load.depth}", "--time_based"]
-    way.append(f"--runtime={round(1000 * max(LEAST_S, budget.left_s))}ms")
+    way.append(f"--runtime={round(1000 * max(LEAST_S, budget.left_s - START_S))}ms")
     if not load.way.startswith("rand"):  # each thread has its own stretch
         size = size // load.depth // load.block * load.block
         way.append(f"--offset_increment={size}")
@@ -51,7 +52,10 @@ def _fio(path: str, size: int, way: list[str]) -> Any:
                 process.kill()
     if code:
         raise UserError(f"fio failed: {' '.join((err or out).split())[:200]}")
-    return json.loads(out[out.index("{") :])["jobs"][0]
+    try:
+        return json.loads(out[out.index("{") :])["jobs"][0]
+    except (ValueError, LookupError) as error:
+        raise UserError(f"fio printed no figures: {' '.join(out.split())[:200]}; is it fio 3?") from error
 
 
 def _finished(command: list[str], started: list[subprocess.Popen[str]], stop: Event) -> tuple[int, str, str]:

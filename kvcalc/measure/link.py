@@ -2,15 +2,16 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from operator import truediv
 from typing import Any, Literal
 
 from kvcalc import units
 from kvcalc.measure import fits
-from kvcalc.measure.device import Stopwatch
+from kvcalc.measure.device import Stopwatch, refusals
 from kvcalc.measure.results import Law, Part, Reading, TierFound
-from kvcalc.measure.samples import Budget, Spread, repeat
+from kvcalc.measure.samples import Budget, Spread, repeat, repeat_each
 
 SIZES = tuple(4096 * 4**step for step in range(10))  # 4 KiB to 1 GiB
 Direction = Literal["to the device", "from the device"]
@@ -18,12 +19,22 @@ DIRECTIONS: tuple[Direction, ...] = ("to the device", "from the device")
 
 
 def measure(
-    devices: Sequence[str], nodes: Mapping[str, frozenset[int]], budget: Budget, sizes: Sequence[int] = SIZES
+    devices: Sequence[str],
+    nodes: Mapping[str, frozenset[int]],
+    budget: Budget,
+    sizes: Sequence[int] = SIZES,
+    near: str | None = None,
 ) -> Part:
     """Every device alone, the first in full; then all at once, and memory of each NUMA node (its CPUs by its name).
 
-    Rates are of one direction, never a sum.
+    `near` is the node that the first device hangs from, if it is known. Rates are of one
+    direction, never a sum. Raises UserError where memory is short.
     """
+    with refusals(devices[0], f"free {units.both(sizes[-1])} there and on the host, or leave link out by --only"):
+        return _measure(devices, _named(nodes, near), budget, sizes)
+
+
+def _measure(devices: Sequence[str], nodes: Mapping[str, frozenset[int]], budget: Budget, sizes: Sequence[int]) -> Part:
     pinned = devices[0].startswith("cuda")
     kinds = (True, False) if pinned else (False,)
     readings: list[Reading] = []
@@ -42,6 +53,13 @@ def measure(
     laws = {key: fits.line([(size, spread.median) for size, spread in each]) for key, each in found.items()}
     named = tuple(Law(f"{_kind(kind)}, {direction}", law) for (direction, kind), law in laws.items())
     return Part("link", tuple(readings), named, tier=_tier(found, laws, pinned))
+
+
+def _named(nodes: Mapping[str, frozenset[int]], near: str | None) -> dict[str, frozenset[int]]:
+    """Nodes by their names, with how far they are from the device."""
+    if near is None:
+        return dict(nodes)
+    return {f"{node} ({'near' if node == near else 'far'})": cpus for node, cpus in nodes.items()}
 
 
 def _kind(pinned: bool) -> str:
@@ -72,9 +90,12 @@ def blocking(device: str, direction: Direction, pinned: bool, size: int) -> list
 def opposed(device: str, pinned: bool, size: int, budget: Budget) -> list[Reading]:
     """Both directions at once, each direction's rate while the other is busy too."""
     copies = [_copy(device, direction, pinned, size) for direction in DIRECTIONS]
-    seconds = repeat(partial(_at_once, [device], copies), budget)
-    what = f"{_kind(pinned)}, both directions at once, {units.both(size)}, each direction"
-    return [Reading(what, "B/s", seconds.map(partial(truediv, size)))]
+    seconds = repeat_each(partial(_at_once, [device] * len(copies), copies), budget)
+    return [
+        each
+        for direction, own in zip(DIRECTIONS, seconds, strict=True)
+        for each in _readings(direction, pinned, [(size, own)], ", both directions at once")
+    ]
 
 
 def others(devices: Sequence[str], pinned: bool, size: int, budget: Budget) -> list[Reading]:
@@ -116,12 +137,13 @@ def _forget_pinned() -> None:
 
 def together(devices: Sequence[str], pinned: bool, size: int, budget: Budget) -> list[Reading]:
     """All devices at once, really at the same time: the rate of each, one direction."""
-    readings = []
+    readings: list[Reading] = []
     for number, direction in enumerate(DIRECTIONS):
         copies = [_copy(device, direction, pinned, size) for device in devices]
-        seconds = repeat(partial(_at_once, devices, copies), budget.share(len(DIRECTIONS) - number))
-        what = f"{_kind(pinned)}, {direction}, all {len(devices)} devices at once, {units.both(size)}, each device"
-        readings.append(Reading(what, "B/s", seconds.map(partial(truediv, size))))
+        seconds = repeat_each(partial(_at_once, devices, copies), budget.share(len(DIRECTIONS) - number))
+        for device, own in zip(devices, seconds, strict=True):
+            which = f", {device}, all {len(devices)} devices at once"
+            readings += _readings(direction, pinned, [(size, own)], which)
     return readings
 
 
@@ -136,24 +158,25 @@ def _copy(device: str, direction: Direction, pinned: bool, size: int) -> Callabl
     return partial(target.copy_, source, non_blocking=True)
 
 
-def _at_once(devices: Sequence[str], copies: Sequence[Callable[[], object]]) -> float:
-    """Seconds until the last of the copies is done, each on a stream of its own."""
+def _at_once(devices: Sequence[str], copies: Sequence[Callable[[], object]]) -> list[float]:
+    """Seconds of each copy by its own device's events, each on a stream of its own; on the CPU by its own thread."""
     import torch
 
-    watch = Stopwatch("cpu")
     if not devices[0].startswith("cuda"):
-        return watch(lambda: [copy() for copy in copies])
-    homes = [devices[number % len(devices)] for number in range(len(copies))]
-    streams: list[Any] = [torch.cuda.Stream(device=home) for home in homes]
-
-    def run() -> None:
-        for copy, stream in zip(copies, streams, strict=True):
-            with torch.cuda.stream(stream):
-                copy()
-        for stream in streams:
-            stream.synchronize()
-
-    return watch(run)
+        with ThreadPoolExecutor(len(copies)) as threads:
+            return list(threads.map(Stopwatch("cpu"), copies))
+    streams: list[Any] = [torch.cuda.Stream(device=home) for home in devices]
+    ends: list[Any] = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in copies]
+    for home in set(devices):
+        torch.cuda.synchronize(home)
+    for copy, stream, (first, last) in zip(copies, streams, ends, strict=True):
+        with torch.cuda.stream(stream):
+            first.record(stream)
+            copy()
+            last.record(stream)
+    for _, last in ends:
+        last.synchronize()
+    return [first.elapsed_time(last) * 1e-3 for first, last in ends]  # it says milliseconds
 
 
 def _readings(direction: str, pinned: bool, found: Sequence[tuple[int, Spread]], which: str = "") -> list[Reading]:

@@ -2,8 +2,10 @@
 
 import os
 import platform
+import warnings
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from kvcalc.frozen import frozen
 
@@ -15,6 +17,7 @@ class Gpu:
     name: str
     memory_bytes: int
     free_bytes: int
+    node: str | None = None  # the NUMA node that it hangs from, if the system knows
 
 
 @frozen
@@ -39,7 +42,7 @@ class Machine:
         gpus = f"{len(self.gpus)} x {self.gpus[0].name}, driver {self.driver}" if self.gpus else "no GPU"
         torch = f"torch {self.torch}" if self.torch else "without torch"
         numa = f"{self.numa_nodes} NUMA node{'s' if self.numa_nodes > 1 else ''} (on {self.numa_node})"
-        return f"{gpus}; {self.cpu}, {self.cpus} CPUs, {numa}; {self.system}; {torch}"
+        return f"{gpus}; {self.cpu}, {self.cpus} CPU{'s' if self.cpus > 1 else ''}, {numa}; {self.system}; {torch}"
 
 
 def machine() -> Machine:
@@ -88,7 +91,9 @@ def _cpus(listed: str) -> set[int]:
 
 def _gpus() -> tuple[str | None, str | None, tuple[Gpu, ...]]:
     try:
-        import torch
+        with warnings.catch_warnings():  # nothing here hands a tensor to numpy
+            warnings.filterwarnings("ignore", message="Failed to initialize NumPy")
+            import torch
     except ImportError:
         return None, None, ()
     if not torch.cuda.is_available():
@@ -96,8 +101,21 @@ def _gpus() -> tuple[str | None, str | None, tuple[Gpu, ...]]:
     found = []
     for index in range(torch.cuda.device_count()):
         free, total = torch.cuda.mem_get_info(index)
-        found.append(Gpu(torch.cuda.get_device_name(index), total, free))
+        found.append(Gpu(torch.cuda.get_device_name(index), total, free, _near(index)))
     return torch.__version__, _driver(), tuple(found)
+
+
+def _near(index: int) -> str | None:
+    """By the GPU's place on the PCI bus, which torch tells since 2.7."""
+    import torch
+
+    gpu: Any = torch.cuda.get_device_properties(index)
+    try:
+        place = f"{gpu.pci_domain_id:04x}:{gpu.pci_bus_id:02x}:{gpu.pci_device_id:02x}.0"
+        node = int(Path("/sys/bus/pci/devices", place, "numa_node").read_text(encoding="utf-8"))
+    except (AttributeError, OSError, ValueError):
+        return None
+    return f"node{node}" if node >= 0 else None
 
 
 def _driver() -> str:

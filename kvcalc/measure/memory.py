@@ -9,12 +9,18 @@ from operator import truediv
 from time import perf_counter
 
 from kvcalc import units
+from kvcalc.errors import UserError
 from kvcalc.measure import fits
 from kvcalc.measure.results import Law, Part, Reading, TierFound
 from kvcalc.measure.samples import Budget, Spread, repeat
 
 SIZES = tuple(4096 * 4**step for step in range(9))  # 4 KiB to 256 MiB
-POOL = 2 * SIZES[-1]  # copies walk through it, so that no cache of the CPU holds what is read
+POOL: int = 2 * SIZES[-1]  # copies walk through it, so that no cache of the CPU holds what is read
+
+
+def least_s() -> float:
+    """Seconds that it takes however small the budget is: to touch both pools, at 1 GB/s."""
+    return POOL * 2e-9
 
 
 def measure(budget: Budget) -> Part:
@@ -30,7 +36,7 @@ def measure(budget: Budget) -> Part:
         for size, seconds in share
     ]
     every = together.map(lambda t: POOL / t)
-    readings.append(Reading(f"DRAM copy, {workers} threads together, {units.both(POOL)}", "B/s", every))
+    readings.append(Reading(f"DRAM copy, {_threads(workers)} together, {units.both(POOL)}", "B/s", every))
     law = fits.line([(size, seconds.median) for size, seconds in share])
     return Part("memory", tuple(readings), (Law("DRAM copy by one thread", law),), tier=_tier(every, law, workers))
 
@@ -38,10 +44,15 @@ def measure(budget: Budget) -> Part:
 def _tier(every: Spread, law: fits.Line, workers: int) -> TierFound:
     rates = every.low, every.median, every.high
     note = (
-        f"memmove by {workers} threads between regions larger than the caches; bytes are counted once. Cost of a copy: "
-        f"fitted to 4 KiB to 256 MiB by one thread, mean error {law.mean_error:.1%}, worst {law.worst_error:.1%}."
+        f"memmove by {_threads(workers)} between regions larger than the caches; bytes are counted once. Cost "
+        f"of a copy: fitted to 4 KiB to 256 MiB by one thread, mean "
+        f"error {law.mean_error:.1%}, worst {law.worst_error:.1%}."
     )
     return TierFound("dram", "dram", "DRAM of this machine", "DRAM copy", rates, rates, None, law.fixed_s, note)
+
+
+def _threads(workers: int) -> str:
+    return "1 thread" if workers == 1 else f"{workers} threads"
 
 
 class _Pool:
@@ -49,7 +60,10 @@ class _Pool:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._map = mmap.mmap(-1, size)
+        try:
+            self._map = mmap.mmap(-1, size)
+        except OSError as error:
+            raise UserError(f"the host has no {units.both(size)} of memory free; free some") from error
         for offset in range(0, size, mmap.PAGESIZE):
             self._map[offset] = 1
         self._view = ctypes.c_char.from_buffer(self._map)

@@ -15,7 +15,8 @@ class TensorMover:
     """Blocks of `block_bytes` in one pool a tier: `devices[0]` has the GPU's, the others are "cpu".
 
     Copies that were started are handed to the device together by the next `poll`: in order of their slots, runs of
-    neighbours as one copy. They end when an event behind them has passed. Host pools are pinned where there is a CUDA
+    neighbours as one copy. They end when an event behind them has passed; without arriving, all of a call, where torch
+    refuses one of it. Host pools are pinned where there is a CUDA
     device; `pinned=False` leaves them pageable.
     """
 
@@ -32,7 +33,7 @@ class TensorMover:
         ]
         self._streams: dict[tuple[int, int], Any] = {}
         self._waiting: dict[tuple[int, int], list[Job]] = {}
-        self._under_way: list[tuple[Any, list[int]]] = []
+        self._under_way: list[tuple[Any, list[Ended]]] = []  # with the event behind them, if there is one
         self._started = 0
 
     def start(self, key: Hashable, source: Address, target: Address) -> int:  # noqa: ARG002
@@ -49,7 +50,7 @@ class TensorMover:
         self._waiting.clear()
         done = [batch for batch in self._under_way if batch[0] is None or batch[0].query()]
         self._under_way = [batch for batch in self._under_way if batch not in done]
-        return [Ended(transfer, True) for _, transfers in done for transfer in transfers]
+        return [each for _, ended in done for each in ended]
 
     def now(self) -> float:
         """See Mover."""
@@ -70,10 +71,9 @@ class TensorMover:
 
     def _hand_over(self, pair: tuple[int, int], jobs: list[Job]) -> None:
         source, target = (self.pools[tier] for tier in pair)
-        transfers = [transfer for _, _, transfer in jobs]
         if not self._cuda:
-            _copy(source, target, jobs)
-            self._under_way.append((None, transfers))
+            arrived = _copy(source, target, jobs)
+            self._under_way.append((None, [Ended(transfer, arrived) for _, _, transfer in jobs]))
             return
         import torch
 
@@ -81,14 +81,18 @@ class TensorMover:
         stream.wait_stream(torch.cuda.current_stream(self.pools[0].device))  # what computes the blocks comes first
         event = torch.cuda.Event()
         with torch.cuda.stream(stream):
-            _copy(source, target, jobs)
-            event.record(stream)
-        self._under_way.append((event, transfers))
+            arrived = _copy(source, target, jobs)
+            event.record(stream)  # behind those that were begun, though a later one was refused
+        self._under_way.append((event, [Ended(transfer, arrived) for _, _, transfer in jobs]))
 
 
-def _copy(source: Any, target: Any, jobs: list[Job]) -> None:
-    """Runs of slots that are neighbours on both sides go as one copy."""
+def _copy(source: Any, target: Any, jobs: list[Job]) -> bool:
+    """Runs of slots that are neighbours on both sides go as one copy. False where torch refused one."""
     breaks = [at for at, (a, b) in enumerate(pairwise(jobs), 1) if (b[0] - a[0], b[1] - a[1]) != (1, 1)]
-    for first, last in pairwise([0, *breaks, len(jobs)]):
-        count, (here, there, _) = last - first, jobs[first]
-        target[there : there + count].copy_(source[here : here + count], non_blocking=True)
+    try:
+        for first, last in pairwise([0, *breaks, len(jobs)]):
+            count, (here, there, _) = last - first, jobs[first]
+            target[there : there + count].copy_(source[here : here + count], non_blocking=True)
+    except RuntimeError:
+        return False
+    return True

@@ -9,6 +9,7 @@ from kvcalc import units
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
 from kvcalc.measure import blocks, endpoint, link, memory, prefill, remote, restore, storage, stores
+from kvcalc.measure.addresses import masked
 from kvcalc.measure.machine import Machine, nodes
 from kvcalc.measure.results import Part, Setup, Skipped
 from kvcalc.measure.samples import Budget
@@ -43,6 +44,7 @@ class Job:
     name: PartName
     what: str
     run: Callable[[Budget, Progress], Part]
+    least_s: float = 0.0  # that it takes however small the budget is
 
 
 def plan(wish: Wish, machine: Machine) -> tuple[list[Job], list[Skipped]]:
@@ -68,6 +70,12 @@ def run(jobs: list[Job], budget: Budget, progress: Progress, found: list[Part]) 
     failed = []
     for number, job in enumerate(jobs):
         progress(job.name)
+        if budget.left_s < job.least_s:
+            need, left = units.short(job.least_s, "s"), units.short(budget.left_s, "s")
+            failed.append(
+                Skipped(job.name, f"it takes {need} or more and {left} of the budget is left; raise --budget")
+            )
+            continue
         try:
             found.append(job.run(budget.share(len(jobs) - number), partial(_say, progress, job.name)))
         except UserError as error:
@@ -85,8 +93,8 @@ def _link(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001
     if not machine.gpus:
         return "there is no GPU, so no link to one"
     devices = [f"cuda:{number}" for number in range(len(machine.gpus))]
-    what = f"copies to and from {len(devices)} GPUs"
-    return Job("link", what, lambda budget, _: link.measure(devices, nodes(), budget))
+    what = f"copies to and from {len(devices)} GPU{'s' if len(devices) > 1 else ''}"
+    return Job("link", what, lambda budget, _: link.measure(devices, nodes(), budget, near=machine.gpus[0].node))
 
 
 Copies = Callable[[Model, int, str, Budget], Part]
@@ -106,7 +114,7 @@ def _copies(name: PartName, measure: Copies, wish: Wish, machine: Machine) -> Jo
 
 
 def _memory(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001
-    return Job("memory", "copies within DRAM", lambda budget, _: memory.measure(budget))
+    return Job("memory", "copies within DRAM", lambda budget, _: memory.measure(budget), memory.least_s())
 
 
 def _storage(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001
@@ -114,14 +122,14 @@ def _storage(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001
         return "no folder is named; give --path DIR"
     storage.check(wish.path, wish.size)
     what = f"reads and writes of a file of {units.short(wish.size, 'B')} in {wish.path}, removed after"
-    return Job("storage", what, partial(storage.measure, wish.path, wish.size))
+    return Job("storage", what, partial(storage.measure, wish.path, wish.size), storage.least_s())
 
 
 def _remote(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001
     if wish.url is None:
         return "no store is named; give --url redis://…, s3://… or file://…"
     stores.check(wish.url)
-    what = f"{remote.BLOCKS} blocks of {units.both(remote.BLOCK)} put and got at {wish.url}, removed after"
+    what = f"{remote.BLOCKS} blocks of {units.both(remote.BLOCK)} put and got at {masked(wish.url)}, removed after"
     return Job("remote", what, partial(remote.measure, wish.url))
 
 
@@ -146,5 +154,5 @@ def _endpoint(wish: Wish, machine: Machine) -> Job | str:  # noqa: ARG001
         import httpx  # noqa: F401
     except ImportError:
         return "it needs httpx; pip install 'kvcalc[remote]'"
-    what = f"times to first token of {wish.engine_model} at {wish.endpoint}"
+    what = f"times to first token of {wish.engine_model} at {masked(wish.endpoint)}"
     return Job("endpoint", what, partial(endpoint.measure, wish.endpoint, wish.engine_model, wish.setup))

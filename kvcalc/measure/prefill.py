@@ -9,15 +9,16 @@ from kvcalc import units
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
 from kvcalc.measure import fits
-from kvcalc.measure.device import Stopwatch
+from kvcalc.measure.device import MemoryFull, Stopwatch, refusals
 from kvcalc.measure.results import Achieved, CurveFound, Law, Part, Reading, Setup
-from kvcalc.measure.samples import Budget, Spread, repeat, spread
+from kvcalc.measure.samples import Budget, Spread, repeat
 from kvcalc.physics import kv
 from kvcalc.profiles.model import Full, Model
 
 LENGTHS = tuple(512 * 2**step for step in range(9))  # 512 to 128 Ki tokens
 LAYERS = 2  # so that no cache holds the weights from one use to the next
 BYTES = 2  # of a bf16 element
+FAR = 4  # times the longest length measured: beyond, a curve is not to be trusted
 
 
 @frozen
@@ -68,8 +69,9 @@ def measure(model: Model, tp: int, device: str, budget: Budget, lengths: tuple[i
             warnings.append(f"prefill stops at {units.count(max(found))} tokens: longer ones do not fit the budget")
             break
         try:
-            found[tokens] = kernels.seconds(tokens, budget)
-        except _out_of_memory():
+            with refusals(device, "raise --tp"):
+                found[tokens] = kernels.seconds(tokens, budget)
+        except MemoryFull:
             warnings.append(
                 f"prefill stops before {units.count(tokens)} tokens: they do not fit the memory of {device}"
             )
@@ -78,29 +80,32 @@ def measure(model: Model, tp: int, device: str, budget: Budget, lengths: tuple[i
         raise UserError(f"the shortest prefill of {model.name!r} does not fit {device}; raise --tp")
     points = tuple((tokens, one.layers * sum(each.median for each in found[tokens])) for tokens in found)
     laws = (Law("prefill of the whole model", fits.curve(points)),) if len(points) >= 3 else ()
-    readings = _readings(one, found, points)
+    readings = _readings(one, found)
     note = f"{kernels.layers} of {one.layers} layers, random bf16 weights, kernels timed apart, no all-reduce, TP {tp}."
     longest = max(found)
     works = one.gemm_flops(longest), one.attention_flops(longest), one.element_bytes(longest)
-    rates = [work / seconds.median for work, seconds in zip(works, found[longest], strict=True)]
+    gemm, attention, elements = (work / each.median for work, each in zip(works, found[longest], strict=True))
+    peak = max(reading.value.median for reading in readings if reading.unit == "FLOP/s")
+    if FAR * longest < (model.context or lengths[-1]):
+        end = units.count(FAR * longest)
+        far = f"Beyond {end} tokens, {FAR} times the longest prompt measured, it is extrapolated far."
+        note = f"{note} {far}"
+        warnings.append(f"the curve ends at {units.count(longest)} tokens. {far}")
+    achieved = Achieved(gemm, attention, elements, peak)
     curve = CurveFound(Setup(model.name, tp, "bf16", 16), points, note)
-    return Part("prefill", readings, laws, curve=curve, achieved=Achieved(*rates), warnings=tuple(warnings))
-
-
-def _out_of_memory() -> type[Exception]:
-    import torch
-
-    found: type[Exception] = torch.OutOfMemoryError
-    return found
+    return Part("prefill", readings, laws, curve=curve, achieved=achieved, warnings=tuple(warnings))
 
 
 def _kernels(one: Shard, device: str) -> tuple["_Kernels", list[str]]:
-    """A few layers, or as many as the device takes."""
+    """A few layers, or as many as the device takes. Raises UserError where it takes none."""
+    remedy = "raise --tp, or free memory there"
     try:
-        return _Kernels(one, device, LAYERS), []
-    except _out_of_memory():
-        few = f"{LAYERS} layers do not fit the memory of {device}: one is measured"
-        return _Kernels(one, device, 1), [few]
+        with refusals(device, remedy):
+            return _Kernels(one, device, LAYERS), []
+    except MemoryFull:
+        pass  # what was made for the first try goes with its exception, before the second
+    with refusals(device, remedy):
+        return _Kernels(one, device, 1), [f"{LAYERS} layers do not fit the memory of {device}: one is measured"]
 
 
 def _cost(found: dict[int, tuple[Spread, Spread, Spread]]) -> float:
@@ -108,9 +113,7 @@ def _cost(found: dict[int, tuple[Spread, Spread, Spread]]) -> float:
     return LAYERS * sum(each.median * (each.count + 1) for each in found[max(found)])
 
 
-def _readings(
-    one: Shard, found: dict[int, tuple[Spread, Spread, Spread]], points: tuple[tuple[int, float], ...]
-) -> tuple[Reading, ...]:
+def _readings(one: Shard, found: dict[int, tuple[Spread, Spread, Spread]]) -> tuple[Reading, ...]:
     readings = []
     for tokens, (gemm, attention, elements) in found.items():
         many = f"{units.count(tokens)} tokens"
@@ -119,10 +122,16 @@ def _readings(
             Reading(f"attention, {many}", "FLOP/s", attention.map(partial(truediv, one.attention_flops(tokens)))),
             Reading(f"norms, activations, {many}", "B/s", elements.map(partial(truediv, one.element_bytes(tokens)))),
         ]
-    readings += [
-        Reading(f"prefill, {units.count(tokens)} tokens", "s", spread([seconds])) for tokens, seconds in points
-    ]
+    readings += [Reading(f"prefill, {units.count(tokens)} tokens", "s", _sum(one, found[tokens])) for tokens in found]
     return tuple(readings)
+
+
+def _sum(one: Shard, kernels: tuple[Spread, Spread, Spread]) -> Spread:
+    """Of all layers; low and high where all kernels are, so wider than that of the sum."""
+    median, low, high = (
+        one.layers * sum(ends) for ends in zip(*((each.median, each.low, each.high) for each in kernels), strict=True)
+    )
+    return Spread(median, low, high, min(each.count for each in kernels))
 
 
 class _Kernels:
@@ -142,7 +151,7 @@ class _Kernels:
     def seconds(self, tokens: int, budget: Budget) -> tuple[Spread, Spread, Spread]:
         """Of one layer: GEMMs, attention, the rest."""
         works = self._gemms(tokens), self._attention(tokens), self._elements(tokens)
-        shares = [repeat(partial(self._watch, work), budget.share(10), most=10) for work in works]
+        shares = [repeat(partial(self._watch, work), budget.share(10), least=1, most=10) for work in works]
         gemm, attention, elements = shares
         return gemm.map(lambda s: s / self.layers), attention, elements
 

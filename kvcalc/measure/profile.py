@@ -26,15 +26,9 @@ Document = dict[str, Any]
 
 def documents(node: Path, machine: Machine, parts: Sequence[Part], computes: Computes) -> dict[Path, Document]:
     """Profiles by file, the node's last. Raises UserError where too little was measured to make a node."""
-    stem = re.sub(r"[^a-z0-9.+-]+", "-", node.stem.lower()).lstrip(".+-") or "measured"  # what a name may hold
-    tiers = [(part, part.tier) for part in parts if part.tier]
-    _on_gpu_dram_is_the_link(tiers, computes)
-    if not tiers:
-        raise UserError("no profile is written: no tier was measured")
-    found: dict[Path, Document] = {
-        node.with_name(f"{stem}-{tier.name}.yaml"): _tier(f"{stem}-{tier.name}", tier, part, machine, computes)
-        for part, tier in tiers
-    }
+    stem, found = _stem(node), tiers(node, machine, parts, computes)
+    if not found:
+        raise UserError("no node is written: no tier was measured")
     uses = [{"tier": path.name} for path in found]
     accelerator = computes.accelerator
     if accelerator is None:
@@ -58,10 +52,21 @@ def documents(node: Path, machine: Machine, parts: Sequence[Part], computes: Com
     return found
 
 
-def _on_gpu_dram_is_the_link(tiers: list[tuple[Part, TierFound]], computes: Computes) -> None:
-    """Copies within DRAM say nothing of a GPU's way to it."""
-    if computes.accelerator is not None:
-        tiers[:] = [(part, tier) for part, tier in tiers if part.name != "memory"]
+def tiers(node: Path, machine: Machine, parts: Sequence[Part], computes: Computes) -> dict[Path, Document]:
+    """The profiles of the tiers alone. Where GPUs compute, copies within DRAM are left out: they are not their link."""
+    stem = _stem(node)
+    return {
+        node.with_name(f"{stem}-{part.tier.name}.yaml"): _tier(
+            f"{stem}-{part.tier.name}", part.tier, part, machine, computes
+        )
+        for part in parts
+        if part.tier and not (part.name == "memory" and computes.accelerator is not None)
+    }
+
+
+def _stem(node: Path) -> str:
+    """What a name may hold."""
+    return re.sub(r"[^a-z0-9.+-]+", "-", node.stem.lower()).lstrip(".+-") or "measured"
 
 
 def write(found: Mapping[Path, Document]) -> None:
@@ -104,7 +109,7 @@ def _cpu(name: str, machine: Machine, parts: Sequence[Part]) -> Document:
     prefill = next((part for part in parts if part.achieved), None)
     if memory is None or memory.tier is None or prefill is None or prefill.achieved is None:
         raise UserError(
-            "no profile is written: without a GPU it needs the parts memory and prefill, or --against NODE, "
+            "no node is written: without a GPU it needs the parts memory and prefill, or --against NODE, "
             "which says what computes"
         )
     return {
@@ -113,9 +118,10 @@ def _cpu(name: str, machine: Machine, parts: Sequence[Part]) -> Document:
         "title": machine.cpu,
         "memory": _figure(machine.memory_bytes, "B", "machine"),
         "memory_bandwidth": _figure(2 * memory.tier.read[1], "B/s", "memory"),
-        "peak": {"bf16": _figure(prefill.achieved.gemm_flops, "FLOP/s", "prefill")},
+        "peak": {"bf16": _figure(prefill.achieved.peak_flops, "FLOP/s", "prefill")},
         "notes": [
-            "The peak is what large GEMMs achieved. A copy reads and writes each byte, so memory moves twice its rate."
+            "The peak is the best that GEMMs or attention achieved.",
+            "A copy reads and writes each byte, so memory moves twice its rate.",
         ],
         "sources": {
             "machine": _source("memory as the system reports it", "kvcalc measure", machine),

@@ -8,8 +8,9 @@ from time import perf_counter
 from typing import Any
 
 from kvcalc import units
+from kvcalc.errors import UserError
 from kvcalc.measure.blocks import block_bytes
-from kvcalc.measure.device import Stopwatch
+from kvcalc.measure.device import Stopwatch, refusals
 from kvcalc.measure.mover import TensorMover
 from kvcalc.measure.prefill import shard
 from kvcalc.measure.results import Part, Reading
@@ -25,8 +26,16 @@ BLOCKS = (8, 64, 512)  # of a prefix: 128 to 8,192 tokens
 
 
 def measure(model: Model, tp: int, device: str, budget: Budget, counts: tuple[int, ...] = BLOCKS) -> Part:
-    """Fetch times and rates by prefix length, and what prefetching saves of the longest."""
+    """Fetch times and rates by prefix length, and what prefetching saves of the longest.
+
+    Raises UserError where memory is short.
+    """
     size = block_bytes(shard(model, tp), PAGE, "cross-layer")
+    with refusals(device, "free memory there and on the host, raise --tp, or leave restore out by --only"):
+        return Part("restore", tuple(_readings(size, device, budget, counts)))
+
+
+def _readings(size: int, device: str, budget: Budget, counts: tuple[int, ...]) -> list[Reading]:
     kinds = (True, False) if device.startswith("cuda") else (False,)
     readings: list[Reading] = []
     cases = [(count, pinned) for count in counts for pinned in kinds]
@@ -36,7 +45,7 @@ def measure(model: Model, tp: int, device: str, budget: Budget, counts: tuple[in
             readings += _against_raw(tiers, share.share(2))
             if pinned == kinds[0] and count == counts[-1]:
                 readings += _ahead(tiers, share)
-    return Part("restore", tuple(readings))
+    return readings
 
 
 class _Tiers:
@@ -74,9 +83,11 @@ class _Tiers:
     def done(self, lease: Lease) -> None:
         """Check a block and let go of all."""
         key, slot = lease.keys[-1], lease.slots[-1]
-        assert lease.cached == self.count
+        if lease.cached != self.count:
+            raise UserError(f"{self.count - lease.cached} of {self.count} blocks did not come back: a copy failed")
         assert isinstance(key, int)
-        assert int(self.mover.pools[0][slot][-1]) == key % 256, "a block came back changed"
+        if int(self.mover.pools[0][slot][-1]) != key % 256:
+            raise UserError(f"a block came back from {self.device} changed: do not trust this machine's copies")
         self._manager.release(lease)
 
     def fetch(self) -> float:

@@ -63,11 +63,12 @@ class CurveFound:
 
 @frozen
 class Achieved:
-    """What a prefill's kernels achieved at the longest prompt, a second."""
+    """What a prefill's kernels achieved a second at the longest prompt, and the most of any at any length."""
 
     gemm_flops: float
     attention_flops: float
     element_bytes: float
+    peak_flops: float
 
 
 @frozen

@@ -20,6 +20,11 @@ class Budget:
         """Seconds left; not below zero."""
         return max(0.0, self._end - self.clock())
 
+    @property
+    def over_s(self) -> float:
+        """Seconds spent beyond it."""
+        return max(0.0, self.clock() - self._end)
+
     def share(self, parts: float) -> "Budget":
         """A budget of one of so many equal parts of what is left."""
         return Budget(self.left_s / parts, self.clock)
@@ -56,11 +61,16 @@ def quantile(values: Sequence[float], fraction: float) -> float:
 
 def repeat(run: Callable[[], float], budget: Budget, least: int = 3, most: int = 50) -> Spread:
     """The seconds that `run` says it took, after one run to warm up; at least `least` times, however long they take."""
+    return repeat_each(lambda: [run()], budget, least, most)[0]
+
+
+def repeat_each(run: Callable[[], Sequence[float]], budget: Budget, least: int = 3, most: int = 50) -> list[Spread]:
+    """The same of works that are done together and timed apart."""
     run()
-    times: list[float] = []
+    times: list[Sequence[float]] = []
     while len(times) < least or (len(times) < most and budget.left_s > 0):
         times.append(run())
-    return spread(times)
+    return [spread(each) for each in zip(*times, strict=True)]
 
 
 def timed(work: Callable[[], object], clock: Clock = perf_counter) -> float:

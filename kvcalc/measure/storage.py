@@ -1,15 +1,16 @@
 """A disk: reads and writes of KV-sized blocks past the page cache, one request under way and many."""
 
+import math
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 from kvcalc import units
 from kvcalc.errors import UserError
 from kvcalc.measure import direct, fio
-from kvcalc.measure.direct import Load, Rate, Way
+from kvcalc.measure.direct import Load, Rate
 from kvcalc.measure.results import Part, Reading, TierFound
 from kvcalc.measure.samples import Budget, Spread
 
@@ -24,14 +25,38 @@ Progress = Callable[[str], None]
 Runner = Callable[[Load, Budget], Rate]
 
 
-def loads() -> list[Load]:
-    """The loads that are run, the most telling first."""
-    large = BLOCKS[-1]
-    found = [Load("randread", SMALL, 1)]
-    found += [Load("randread", block, depth) for depth in reversed(DEPTHS) for block in reversed(BLOCKS)]
-    found += [Load("read", large, depth) for depth in (1, DEPTHS[-1])]
-    found += [Load("write", large, depth) for depth in (1, DEPTHS[-1])]
-    return [*found, *(Load("randwrite", large, depth) for depth in (1, DEPTHS[-1]))]
+READS = (
+    Load("randread", SMALL, 1),
+    Load("randread", BLOCKS[0], 1),
+    Load("randread", BLOCKS[1], DEPTHS[-1]),
+    Load("read", BLOCKS[1], DEPTHS[-1]),
+)  # what a profile needs
+WRITES = (
+    Load("randwrite", BLOCKS[1], 1),
+    Load("randwrite", BLOCKS[1], DEPTHS[-1]),
+    Load("write", BLOCKS[1], DEPTHS[-1]),
+)
+LEAST_S = 0.05  # of a load by kvcalc's own reader
+
+
+def loads(most: float = math.inf) -> list[Load]:
+    """The loads that are run, the most telling first: all, or where `most` is less the needed, or reads alone."""
+    needed = [*READS, *WRITES]
+    every = [Load("randread", block, depth) for depth in reversed(DEPTHS) for block in reversed(BLOCKS)]
+    every += [Load("read", BLOCKS[1], 1), Load("write", BLOCKS[1], 1)]
+    rest = [load for load in every if load not in needed]
+    if most >= len(needed) + len(rest):
+        return needed + rest
+    return needed if most >= len(needed) else list(READS)
+
+
+def least_s() -> float:
+    """Seconds that the fewest loads take, the file apart."""
+    return len(READS) * _load_s()
+
+
+def _load_s() -> float:
+    return fio.START_S + fio.LEAST_S if fio.installed() else LEAST_S
 
 
 def check(folder: Path, size: int) -> None:
@@ -64,22 +89,26 @@ def filesystem(folder: Path) -> str:
 
 
 def measure(folder: Path, size: int, budget: Budget, progress: Progress) -> Part:
-    """Rates and times of requests by all loads, with fio where it is installed. Raises UserError as `check` does."""
+    """Rates and times of requests, with fio where it is installed. Raises UserError as `check` does.
+
+    Where the budget is small the file is, and loads are fewer.
+    """
     size = size // CHUNK * CHUNK
     check(folder, size)
     progress(f"filling {units.short(size, 'B')}")
     by, run = ("fio", fio.run) if fio.installed() else ("kvcalc's own reader", direct.run)
-    with direct.scratch(folder, size) as handle:
+    with direct.scratch(folder, size, budget.share(4), LEAST) as handle:
+        size = os.fstat(handle).st_size
         found = _all(partial(run, handle, size), budget, progress)
         cached = direct.cached_share(handle, size)
     return _part(folder, found, by, cached)
 
 
 def _all(run: Runner, budget: Budget, progress: Progress) -> dict[Load, Rate]:
-    found = {}
-    for number, load in enumerate(loads()):
+    found, chosen = {}, loads(budget.left_s / _load_s())
+    for number, load in enumerate(chosen):
         progress(f"{load.text}, {units.both(load.block)}")
-        found[load] = run(load, budget.share(len(loads()) - number))
+        found[load] = run(load, budget.share(len(chosen) - number))
     return found
 
 
@@ -106,11 +135,10 @@ def _tier(folder: Path, found: dict[Load, Rate], by: str) -> TierFound:
     """Usual: blocks of all layers at random places, many under way. Lowest: of one layer, one under way."""
     large, deep = BLOCKS[-1], DEPTHS[-1]
 
-    def rate(way: Way, block: int, depth: int) -> float:
-        return found[Load(way, block, depth)].bytes_per_s
+    def rates(loads: Sequence[Load]) -> tuple[float, float, float]:
+        low, usual, high = (found[load].bytes_per_s for load in loads)
+        return _ordered((low, usual, high))
 
-    reads = (rate("randread", BLOCKS[0], 1), rate("randread", large, deep), rate("read", large, deep))
-    writes = (rate("randwrite", large, 1), rate("randwrite", large, deep), rate("write", large, deep))
     note = (
         f"{by}, direct I/O on {filesystem(folder)}, {units.both(large)} blocks at random, {deep} under way; "
         f"low: one request of {units.both(BLOCKS[0])} at a time; high: sequential. Latency: 4 KiB, one at a time. "
@@ -121,9 +149,9 @@ def _tier(folder: Path, found: dict[Load, Rate], by: str) -> TierFound:
         medium="nvme",
         title=f"Disk of this machine ({filesystem(folder)})",
         path="direct I/O",
-        read=_ordered(reads),
-        write=_ordered(writes),
-        latency_s=found[Load("randread", SMALL, 1)].p50_s,
+        read=rates(READS[1:]),
+        write=rates(WRITES) if WRITES[-1] in found else None,
+        latency_s=found[READS[0]].p50_s,
         per_copy_s=None,
         note=note,
     )

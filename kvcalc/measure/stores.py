@@ -3,9 +3,12 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from kvcalc.errors import UserError, shown
+from kvcalc.measure.addresses import masked
 
 SCHEMES = ("redis", "rediss", "s3", "file")
 
@@ -29,55 +32,90 @@ class Store(Protocol):
 class Redis:
     """A Redis server."""
 
-    def __init__(self, client: Any) -> None:
-        self._client = client
+    def __init__(self, client: Any, address: str) -> None:
+        self._client, self._address = client, address
 
     def put(self, name: str, block: bytes) -> None:
         """See Store."""
-        self._client.set(name, block)
+        with self._asked():
+            self._client.set(name, block)
 
     def get(self, name: str) -> int:
         """See Store."""
-        return len(self._client.get(name))
+        with self._asked():
+            block = self._client.get(name)
+        if block is None:
+            raise UserError(
+                f"{self._address} no longer has a block that was put there: it evicts; raise its maxmemory, or use a "
+                "server with room"
+            )
+        return len(block)
 
     def first(self, name: str) -> None:
         """See Store."""
-        self._client.getrange(name, 0, 0)
+        with self._asked():
+            self._client.getrange(name, 0, 0)
 
     def remove(self, name: str) -> None:
         """See Store."""
-        self._client.delete(name)
+        with self._asked():
+            self._client.delete(name)
+
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        import redis
+
+        try:
+            yield
+        except (redis.RedisError, UnicodeError) as error:  # a host's name that no name can be
+            raise _refused(self._address, error) from error
 
 
 class Objects:
     """A bucket, or a folder."""
 
-    def __init__(self, store: Any) -> None:
-        self._store = store
+    def __init__(self, store: Any, address: str) -> None:
+        self._store, self._address = store, address
 
     def put(self, name: str, block: bytes) -> None:
         """See Store."""
-        self._store.put(name, block)
+        with _objects(self._address):
+            self._store.put(name, block)
 
     def get(self, name: str) -> int:
         """See Store."""
-        return len(self._store.get(name).bytes())
+        with _objects(self._address):
+            return len(self._store.get(name).bytes())
 
     def first(self, name: str) -> None:
         """See Store."""
-        self._store.get_range(name, start=0, end=1)
+        with _objects(self._address):
+            self._store.get_range(name, start=0, end=1)
 
     def remove(self, name: str) -> None:
         """See Store."""
-        self._store.delete(name)
+        with _objects(self._address):
+            self._store.delete(name)
+
+
+@contextmanager
+def _objects(address: str) -> Iterator[None]:
+    """OSError and ValueError: obstore raises Python's own for a file that is not there and for a bad option."""
+    from obstore.exceptions import BaseError
+
+    try:
+        yield
+    except (BaseError, OSError, ValueError) as error:
+        raise _refused(address, error) from error
 
 
 def check(url: str) -> str:
     """The scheme of an address. Raises UserError for another one, or without the package that reads it."""
-    scheme = url.partition("://")[0]
-    if scheme not in SCHEMES or "://" not in url:
+    scheme, _, rest = url.partition("://")
+    if scheme not in SCHEMES or not rest:
         raise UserError(
-            f"--url {shown(url)} is no address of a store; write redis://…, s3://bucket/prefix or file:///folder"
+            f"--url {shown(masked(url))} is no address of a store; write redis://…, s3://bucket/prefix or "
+            "file:///folder"
         )
     try:
         if scheme.startswith("redis"):
@@ -90,35 +128,47 @@ def check(url: str) -> str:
 
 
 @contextmanager
-def store(url: str) -> Iterator[Store]:
-    """The store at an address; whatever it refuses while it is used becomes a UserError."""
+def store(url: str, timeout_s: float) -> Iterator[Store]:
+    """The store at an address; what it refuses, or does not answer in time, is a UserError."""
+    address = masked(url)
     if check(url).startswith("redis"):
         import redis
 
-        client = redis.Redis.from_url(url, socket_connect_timeout=5)
         try:
-            yield Redis(client)
-        except redis.RedisError as error:
-            raise _refused(url, error) from error
+            client = redis.Redis.from_url(url, socket_connect_timeout=timeout_s, socket_timeout=timeout_s)
+            client.connection_pool.make_connection()  # connects to nothing, but an unknown option is a TypeError
+        except (ValueError, TypeError) as error:  # its words may hold a part of the password
+            raise UserError(
+                f"--url {shown(address)} is no address of a Redis; check its port and its options"
+            ) from error
+        try:
+            yield Redis(client, address)
         finally:
             client.close()
         return
-    from obstore.exceptions import BaseError
     from obstore.store import from_url
 
-    try:
-        yield Objects(from_url(url, **_options(url)))
-    except (BaseError, OSError) as error:
-        raise _refused(url, error) from error
+    options = _options(url, timeout_s)
+    with _objects(address):
+        found = from_url(url, **options)
+    yield Objects(found, address)
 
 
-def _options(url: str) -> dict[str, Any]:
+def _options(url: str, timeout_s: float) -> dict[str, Any]:
     """Plain HTTP is allowed where the environment names such an endpoint."""
     if url.startswith("file"):
         return {}
-    plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
-    return {"client_options": {"allow_http": plain, "connect_timeout": "5s"}, "retry_config": {"max_retries": 1}}
+    endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
+    try:
+        parts = urlsplit(endpoint)
+        _ = parts.port  # read, and so checked
+    except ValueError as error:  # obstore would panic
+        raise UserError(f"$AWS_ENDPOINT_URL {shown(masked(endpoint))} is no address; write http://host:9000") from error
+    limit = timedelta(seconds=timeout_s)
+    client = {"allow_http": parts.scheme == "http", "connect_timeout": limit, "timeout": limit}
+    return {"client_options": client, "retry_config": {"max_retries": 1, "retry_timeout": limit}}
 
 
-def _refused(url: str, error: Exception) -> UserError:
-    return UserError(f"{url} refuses: {str(error).splitlines()[0].strip()[:200].lower()}")
+def _refused(address: str, error: Exception) -> UserError:
+    said = (str(error).splitlines() or [type(error).__name__])[0]
+    return UserError(f"{address} refuses: {said.strip()[:200].lower()}")

@@ -9,6 +9,8 @@ from kvcalc.measure.plan import Job
 from kvcalc.measure.results import Law, Part, Reading, Skipped, Unit
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
+FEW = 5  # samples: fewer are marked
+
 
 def page(answer: Measured, written: str | None) -> Page:
     """The answer; `written` says where the profile is, or why there is none."""
@@ -71,13 +73,16 @@ def _readings(part: Part) -> Table:
         Column("High", "high", number=True),
         Column("Samples", "samples", number=True),
     )
-    return Table(part.name.capitalize(), columns, tuple(map(_reading, part.readings)))
+    few = any(reading.value.count < FEW for reading in part.readings)
+    note = f"few: fewer than {FEW} samples, so that low and high say little" if few else ""
+    return Table(part.name.capitalize(), columns, tuple(map(_reading, part.readings)), note)
 
 
 def _reading(reading: Reading) -> tuple[Cell, ...]:
     values = reading.value.median, reading.value.low, reading.value.high
     cells = [Cell(_quantity(value, reading.unit), value) for value in values]
-    return Cell(reading.what), *cells, Cell(units.count(reading.value.count), reading.value.count)
+    count = reading.value.count
+    return Cell(reading.what), *cells, Cell(f"{units.count(count)}{' (few)' if count < FEW else ''}", count)
 
 
 def _quantity(value: float, unit: Unit) -> str:

@@ -40,7 +40,7 @@ def test_what_no_shipped_profile_has_is_shown_alone():
 def test_efficiencies_stand_beside_those_of_the_fit():
     """An H200 has 989.4 TFLOP/s; the fit's share for GEMMs is in hardware_profiles/fits/hopper.yaml."""
     gpu = replace(HERE, gpus=(Gpu("NVIDIA H200", 100, 100),))
-    achieved = Achieved(gemm_flops=0.5 * 989.4e12, attention_flops=1e14, element_bytes=1e12)
+    achieved = Achieved(gemm_flops=0.5 * 989.4e12, attention_flops=1e14, element_bytes=1e12, peak_flops=6e14)
     found = measure.measured(gpu, [Part("prefill", (), achieved=achieved)], [], "h200-pcie5")
     gemm = found.comparisons[0]
     fit = catalog.fit("hopper").any.gemm.bf16

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,8 +17,9 @@ import pytest
 import yaml
 
 from kvcalc.measure import fio, memory, prefill
+from kvcalc.measure.samples import Budget
 
-ARGUMENTS = ("measure", "--path", ".", "--size", "64 MiB", "--budget", "1 s")
+ARGUMENTS = ("measure", "--path", ".", "--size", "64 MiB", "--budget", "3 s")
 
 
 @pytest.fixture(autouse=True)
@@ -77,8 +79,70 @@ def test_json_holds_every_reading_in_si_units(run: Callable[..., Any]):
 def test_too_little_for_a_profile_says_why(run: Callable[..., Any], tmp_path: Path):
     ran = run("measure", "--only", "memory", "--budget", "0.1 s")
     assert ran.code == 0
-    assert "No profile is written: without a GPU it needs the parts memory and prefill" in ran.out
+    assert "No node is written: without a GPU it needs the parts memory and prefill" in ran.out
     assert list(tmp_path.iterdir()) == []
+
+
+def test_tiers_are_written_where_they_are_asked_for_and_make_no_node(run: Callable[..., Any], tmp_path: Path):
+    ran = run("measure", "--only", "memory", "--budget", "0.1 s", "--output", "mine.yaml")
+    assert (ran.code, ran.err) == (0, "")
+    assert "No node is written: without a GPU" in ran.out
+    assert "Tiers are written to mine-dram.yaml." in ran.out
+    assert [path.name for path in tmp_path.iterdir()] == ["mine-dram.yaml"]
+    assert run("hardware", "check", "mine-dram.yaml").code == 0
+
+
+def test_nothing_to_write_where_it_was_asked_for_is_a_failure_that_says_why(run: Callable[..., Any], tmp_path: Path):
+    pytest.importorskip("torch", reason="torch is not installed: the extra 'measure'")
+    ran = run("measure", "--only", "prefill", "--budget", "0.1 s", "--output", "mine.yaml")
+    assert (ran.code, ran.err) == (1, "kvcalc: no node is written: no tier was measured\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("output", [(), ("--output", "gone/mine.yaml")])
+def test_what_can_not_be_written_is_refused_before_anything_is_measured(
+    refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch, output: tuple[str, ...]
+):
+    monkeypatch.setattr(memory, "measure", lambda *_: pytest.fail("it was measured"))
+
+    def denied(**_: object) -> None:  # whoever runs the tests may be root, who may write anywhere
+        raise PermissionError(13, "Permission denied")
+
+    if not output:
+        monkeypatch.setattr(tempfile, "mkstemp", denied)
+    assert "cannot be written: " in refused("measure", "--only", "memory", "--budget", "0.1 s", *output)
+
+
+def test_an_overrun_and_few_samples_are_said(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
+    measured = memory.measure
+
+    def slow(_: object) -> Any:
+        time.sleep(0.1)
+        return measured(Budget(0))
+
+    monkeypatch.setattr(memory, "measure", slow)
+    ran = run("measure", "--only", "memory", "--budget", "0.09 s")
+    assert "more than the budget of 90 ms; raise --budget, or name fewer parts with --only" in ran.out
+    assert "few: fewer than 5 samples" in ran.out
+    assert "3 (few)" in ran.out
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_password_is_not_in_the_answer(run: Callable[..., Any], form: str):
+    pytest.importorskip("redis", reason="redis-py is not installed: the extra 'remote'")
+    url = "redis://me:secret@127.0.0.1:9"
+    ran = run("measure", "--only", "memory,remote", "--url", url, "--budget", "0.5 s", "--format", form)
+    assert ran.code == 1
+    assert "redis://***@127.0.0.1:9 refuses" in ran.out
+    assert "secret" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [(("--against", "h100-pci5"), "did you mean"), (("--output", "mine.txt"), "a profile's name ends in .yaml")],
+)
+def test_a_dry_run_refuses_names_that_a_run_would(refused: Callable[..., str], arguments: tuple[str, ...], line: str):
+    assert line in refused("measure", "--dry-run", *arguments)
 
 
 @pytest.mark.parametrize(
@@ -119,11 +183,20 @@ def test_ctrl_c_keeps_what_was_asked_for(tmp_path: Path):
     torch = pytest.importorskip("torch", reason="torch is not installed: the extra 'measure'")
     if torch.cuda.is_available():
         pytest.skip("there is a GPU here: the link stands in for DRAM")
-    kept = interrupted(tmp_path, ("--only", "memory,prefill,storage", "--output", "kept.yaml"), dict(os.environ))
+    more = ("--only", "memory,prefill,storage", "--output", "kept.yaml")
+    kept = interrupted(tmp_path, more, dict(os.environ), said="kvcalc: kept kept-dram.yaml, kept-cpu.yaml, kept.yaml\n")
     assert kept == ["kept-cpu.yaml", "kept-dram.yaml", "kept.yaml"]
 
 
-def interrupted(folder: Path, more: tuple[str, ...], env: dict[str, str], child: bool = False) -> list[str]:
+def test_ctrl_c_keeps_a_tier_that_makes_no_node(tmp_path: Path):
+    more = ("--only", "memory,storage", "--output", "kept.yaml")
+    said = "kvcalc: kept kept-dram.yaml; no node is written: without a GPU it needs the parts memory and prefill"
+    assert interrupted(tmp_path, more, dict(os.environ), said=said) == ["kept-dram.yaml"]
+
+
+def interrupted(
+    folder: Path, more: tuple[str, ...], env: dict[str, str], child: bool = False, said: str = ""
+) -> list[str]:
     """Interrupt a measurement while its file is open, and a child works; the files left beside the disk's folder."""
     disk = folder / "disk"
     disk.mkdir()
@@ -147,8 +220,9 @@ def interrupted(folder: Path, more: tuple[str, ...], env: dict[str, str], child:
         time.sleep(0.05)
         children = children_of(process.pid)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, "")
+    assert err.startswith(said)
     assert list(disk.iterdir()) == []
     assert [child for child in children if Path(f"/proc/{child}").exists()] == []
     return sorted(path.name for path in folder.iterdir() if path != disk)

@@ -105,6 +105,38 @@ def test_a_server_that_is_not_there_is_one_line():
         endpoint.measure("http://127.0.0.1:9/v1", "small", None, Budget(1), lambda _: None)
 
 
+def test_an_address_that_is_none_is_one_line_without_its_password():
+    with pytest.raises(UserError, match="is no address; write http://host:8000/v1") as raised:
+        endpoint.measure("http://me:secret@host:port/v1", "small", None, Budget(1), lambda _: None)
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("address", [f"http://{'a' * 80}/v1", "nohost", "http://127.0.0.1:99999/v1"])
+def test_an_address_that_no_server_has_is_one_line(address: str):
+    with pytest.raises(UserError, match="can't be asked: "):
+        endpoint.measure(address, "small", None, Budget(1), lambda _: None)
+
+
+@pytest.mark.parametrize("drips", [False, True])
+def test_a_server_that_hangs_ends_with_the_budget(
+    engine: Callable[..., str], monkeypatch: pytest.MonkeyPatch, drips: bool
+):
+    class Hanging(Engine):
+        def do_POST(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            for _ in range(20):
+                time.sleep(0.1)
+                if drips:
+                    self.wfile.write(b": still here\n")
+
+    monkeypatch.setattr(endpoint, "SHORTEST_S", 0.3)
+    began = time.monotonic()
+    with pytest.raises(UserError, match=r"sent no token in 0\.\d+ s after a prompt of 16; raise --budget"):
+        endpoint.measure(engine(Hanging), "small", None, Budget(0), lambda _: None)
+    assert time.monotonic() - began < 1.5
+
+
 def test_a_server_that_streams_nothing_is_named(engine: Callable[..., str]):
     class Silent(Engine):
         def do_POST(self) -> None:

@@ -42,3 +42,9 @@ def test_what_it_refuses_is_told_of(tmp_path: Path):
     with pytest.raises(UserError, match="fio failed: "):
         fio.run(folder, 2**24, Load("read", 2**20, 1), Budget(0.2))
     os.close(folder)
+
+
+def test_a_fio_that_prints_no_figures_is_told_of(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fio, "_finished", lambda *_: (0, "not json", ""))
+    with pytest.raises(UserError, match="fio printed no figures: not json"):
+        fio.run(0, 2**24, Load("read", 2**20, 1), Budget(0.2))

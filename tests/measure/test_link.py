@@ -1,6 +1,7 @@
 """Copies to and from a device, with the CPU in its place."""
 
 import os
+import time
 from typing import Any
 
 import pytest
@@ -18,10 +19,10 @@ def test_a_link_is_measured_each_way_alone_at_once_and_together():
     part = link.measure(["cpu", "cpu"], NODES, Budget(0.2), SIZES)
     what = [reading.what for reading in part.readings]
     for direction, far in zip(link.DIRECTIONS, (2, 0), strict=True):
-        blocking_second_all = 3
-        assert sum(f"pageable, {direction}" in each for each in what) == len(SIZES) + blocking_second_all + far
-    assert sum("both directions at once" in each and each.endswith("each direction") for each in what) == 1
-    assert sum("all 2 devices at once" in each and each.endswith("each device") for each in what) == 2
+        blocking_both_second_all = 5
+        assert sum(f"pageable, {direction}" in each for each in what) == len(SIZES) + blocking_both_second_all + far
+    assert sum("both directions at once" in each for each in what) == 2  # each direction its own
+    assert sum("cpu, all 2 devices at once" in each for each in what) == 4  # and each device
     assert part.tier is not None
     assert part.tier.read[0] <= part.tier.read[1] <= part.tier.read[2]
     assert [law.what for law in part.laws] == [f"pageable, {direction}" for direction in link.DIRECTIONS]
@@ -44,3 +45,18 @@ def test_on_cuda_copies_are_pinned_and_on_streams_of_their_own(fake_cuda: Any):
     assert part.tier.note.startswith("pinned memory")
     assert {law.what.split(",")[0] for law in part.laws} == {"pinned", "pageable"}
     assert {"cuda:0", "cuda:1"} <= fake_cuda.streams
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:0"])
+def test_of_copies_at_once_each_has_its_own_time(fake_cuda: Any, device: str):  # noqa: ARG001
+    copies = [lambda: time.sleep(0.01), lambda: time.sleep(0.1)]
+    short, long = link._at_once([device] * 2, copies)
+    assert 0.01 <= short < 0.09
+    assert 0.1 <= long < 0.3
+
+
+def test_nodes_are_near_or_far_from_the_device():
+    part = link.measure(["cpu"], NODES, Budget(0), SIZES, near="node1")
+    what = " ".join(reading.what for reading in part.readings)
+    assert "memory of node0 (far)" in what
+    assert "memory of node1 (near)" in what

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kvcalc.errors import UserError
 from kvcalc.measure import memory
 from kvcalc.measure.samples import Budget
 
@@ -22,3 +23,8 @@ def test_a_copy_copies():
         source._map[:5] = b"block"
         memory._copies(source, target, 4096)
         assert target._map[:5] == b"block"
+
+
+def test_a_host_without_room_is_one_line():
+    with pytest.raises(UserError, match=r"the host has no .* of memory free; free some"):
+        memory._Pool(2**60)

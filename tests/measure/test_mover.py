@@ -80,3 +80,16 @@ def test_on_cuda_copies_end_with_the_event_behind_them(fake_cuda: Any):
     mover.poll()
     mover.close()
     assert mover.pools == []
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:0"])
+def test_a_copy_that_torch_refuses_ends_without_arriving(fake_cuda: Any, device: str, monkeypatch: pytest.MonkeyPatch):
+    def refuses(*_: object, **__: object) -> None:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    mover = TensorMover(BLOCK, [4, 4], device)
+    transfer = mover.start("key", Address(1, 3), Address(0, 2))
+    fake_cuda.held_back = False
+    monkeypatch.setattr(torch.Tensor, "copy_", refuses)
+    assert mover.poll() == [(transfer, False)]
+    assert not mover.busy

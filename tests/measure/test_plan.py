@@ -89,11 +89,25 @@ def test_a_part_that_fails_leaves_the_others():
     assert said == ["storage", "memory", "memory: half way"]
 
 
+def test_a_part_that_takes_more_than_what_is_left_is_left_out_with_its_reason():
+    found: list[Part] = []
+    job = Job("memory", "", lambda *_: Part("memory", ()), least_s=2.0)
+    failed = plan.run([job], Budget(1.5, lambda: 0.0), lambda _: None, found)
+    assert found == []
+    assert failed == [Skipped("memory", "it takes 2 s or more and 1.5 s of the budget is left; raise --budget")]
+
+
+def test_a_password_is_not_in_what_would_run():
+    pytest.importorskip("redis", reason="redis-py is not installed: the extra 'remote'")
+    wish = Wish(MODEL, url="redis://:secret@host", endpoint="http://me:secret@host/v1", engine_model="small")
+    assert [each.what for each in plan.plan(wish, HERE)[0] if "secret" in each.what] == []
+
+
 def test_every_job_runs_its_own_part(monkeypatch: pytest.MonkeyPatch):
     for module in (plan.link, plan.blocks, plan.restore, plan.memory, plan.prefill):
         name = module.__name__.rpartition(".")[2]
-        monkeypatch.setattr(module, "measure", lambda *_, name=name: Part(name, ()))
+        monkeypatch.setattr(module, "measure", lambda *_, name=name, **__: Part(name, ()))
     found: list[Part] = []
     jobs, _ = plan.plan(Wish(MODEL), GPUS)
-    plan.run(jobs, Budget(1), lambda _: None, found)
+    plan.run(jobs, Budget(10), lambda _: None, found)
     assert [part.name for part in found] == ["link", "blocks", "restore", "memory", "prefill"]

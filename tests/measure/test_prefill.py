@@ -55,7 +55,9 @@ def test_prefill_is_measured_from_the_shortest_length_on(small: Model):
     assert part.achieved is not None
     assert part.achieved.gemm_flops > 0
     assert len(part.laws) == 1
-    assert part.warnings == ()
+    rates = [reading.value.median for reading in part.readings if reading.unit == "FLOP/s"]
+    assert part.achieved.peak_flops == max(rates)
+    assert [reading.value.count for reading in part.readings if reading.what.startswith("prefill")] == [10] * 3
 
 
 def test_what_does_not_fit_the_budget_is_left_out_and_said(small: Model):
@@ -63,8 +65,20 @@ def test_what_does_not_fit_the_budget_is_left_out_and_said(small: Model):
     part = prefill.measure(small, 1, "cpu", Budget(0), (16, 32))
     assert part.curve is not None
     assert [tokens for tokens, _ in part.curve.points] == [16]
-    assert part.warnings == ("prefill stops at 16 tokens: longer ones do not fit the budget",)
+    far = "Beyond 64 tokens, 4 times the longest prompt measured, it is extrapolated far."
+    assert part.warnings == (
+        "prefill stops at 16 tokens: longer ones do not fit the budget",
+        f"the curve ends at 16 tokens. {far}",
+    )
+    assert part.curve.note.endswith(far)
     assert part.laws == ()
+    assert {reading.value.count for reading in part.readings} == {1}  # once, after warming up
+
+
+def test_a_curve_as_long_as_the_context_is_not_extrapolated(small: Model):
+    pytest.importorskip("torch", reason="torch is not installed: the extra 'measure'")
+    part = prefill.measure(small, 1, "cpu", Budget(60), (1024,))
+    assert part.warnings == ()  # the model's context is 4,096
 
 
 def test_a_device_that_is_too_small_gets_one_layer_and_shorter_prompts(
@@ -85,7 +99,7 @@ def test_a_device_that_is_too_small_gets_one_layer_and_shorter_prompts(
     monkeypatch.setattr(prefill._Kernels, "__init__", make)
     monkeypatch.setattr(prefill._Kernels, "_attention", attend)
     part = prefill.measure(small, 1, "cpu", Budget(60), (16, 32, 64))
-    assert part.warnings == (
+    assert part.warnings[:2] == (
         "2 layers do not fit the memory of cpu: one is measured",
         "prefill stops before 64 tokens: they do not fit the memory of cpu",
     )

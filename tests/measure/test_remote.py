@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -114,7 +115,7 @@ def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path):
         remote.measure(f"file://{tmp_path}/gone", Budget(1), lambda _: None)
 
 
-@pytest.mark.parametrize("url", ["ftp://host", "redis", "/folder"])
+@pytest.mark.parametrize("url", ["ftp://host", "redis", "/folder", "file://", "s3://"])
 def test_another_kind_of_address_is_refused(url: str):
     with pytest.raises(UserError, match="is no address of a store; write redis://"):
         stores.check(url)
@@ -125,6 +126,101 @@ def test_without_its_package_the_extra_is_named(url: str, package: str, monkeypa
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(UserError, match=r"pip install 'kvcalc\[remote\]'"):
         stores.check(url)
+
+
+def test_a_redis_that_evicts_is_one_line(redis_port: int):
+    import redis
+
+    with stores.store(f"redis://127.0.0.1:{redis_port}", 5) as store:
+        store.put("kept", b"1")
+        redis.Redis(port=redis_port).flushall()
+        with pytest.raises(UserError, match="no longer has a block that was put there: it evicts; raise its maxmemory"):
+            store.get("kept")
+
+
+@pytest.mark.parametrize(
+    ("url", "line"),
+    [
+        (f"redis://{'a' * 80}", "refuses: encoding with 'idna' codec failed"),
+        ("redis://127.0.0.1:9/?unknown=1", "is no address of a Redis; check its port and its options"),
+        ("s3://bucket", r"\$AWS_ENDPOINT_URL 'http://host:9x' is no address"),
+    ],
+)
+def test_what_a_client_would_trip_over_is_one_line(url: str, line: str, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("redis", reason="redis-py is not installed: the extra 'remote'")
+    pytest.importorskip("obstore", reason="obstore is not installed: the extra 'remote'")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://host:9x")
+    with pytest.raises(UserError, match=line):
+        remote.measure(url, Budget(0), lambda _: None)
+
+
+def test_an_address_that_no_client_takes_is_one_line_without_its_password():
+    pytest.importorskip("redis", reason="redis-py is not installed: the extra 'remote'")
+    with pytest.raises(UserError, match="no address of a Redis; check its port") as raised:
+        remote.measure("redis://:pa/secret@host:port", Budget(1), lambda _: None)
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("scheme", ["redis", "s3"])
+def test_a_store_that_hangs_costs_a_request_and_a_removal(scheme: str, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("redis", reason="redis-py is not installed: the extra 'remote'")
+    pytest.importorskip("obstore", reason="obstore is not installed: the extra 'remote'")
+    monkeypatch.setattr(remote, "SHORTEST_S", 0.3)
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(64)
+        number = deaf.getsockname()[1]
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.setenv(name, "test")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{number}")
+        url = f"redis://127.0.0.1:{number}" if scheme == "redis" else "s3://bucket"
+        began = time.monotonic()
+        with pytest.raises(UserError, match="refuses: "):
+            remote.measure(url, Budget(0), lambda _: None)
+        assert time.monotonic() - began < 5
+
+
+class Failing:
+    """A store that fails to give back, and fails to remove every other block."""
+
+    def __init__(self, gives: bool) -> None:
+        self.gives, self.asked = gives, list[str]()
+
+    def put(self, name: str, block: bytes) -> None:
+        pass
+
+    def get(self, name: str) -> int:  # noqa: ARG002
+        if not self.gives:
+            raise UserError("the real one")
+        return remote.BLOCK
+
+    def first(self, name: str) -> None:
+        pass
+
+    def remove(self, name: str) -> None:
+        self.asked.append(name)
+        if int(name.rpartition("-")[2]) % 2:
+            raise UserError("can't remove")
+
+
+@pytest.mark.parametrize("gives", [True, False])
+def test_the_first_failure_is_told_and_every_block_s_removal_is_tried(monkeypatch: pytest.MonkeyPatch, gives: bool):
+    failing = Failing(gives)
+    monkeypatch.setattr(stores, "store", lambda *_: nullcontext(failing))
+    if gives:
+        part = remote.measure("redis://host", Budget(0), lambda _: None)
+        assert part.warnings[0].startswith("2 blocks named kvcalc-")
+    else:
+        with pytest.raises(UserError, match="the real one"):
+            remote.measure("redis://host", Budget(0), lambda _: None)
+    assert len(failing.asked) == remote.BLOCKS
+
+
+def test_a_folder_s_page_cache_is_told_of(tmp_path: Path):
+    pytest.importorskip("obstore", reason="obstore is not installed: the extra 'remote'")
+    tier = remote.measure(f"file://{tmp_path}", Budget(0.1), lambda _: None).tier
+    assert tier is not None
+    assert "through the page cache" in tier.note
 
 
 def test_a_store_that_loses_bytes_is_found_out():

@@ -21,7 +21,7 @@ def by_own_reader(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("by_own_reader")
 def test_a_disk_is_measured_and_left_as_it_was(tmp_path: Path):
     said: list[str] = []
-    part = storage.measure(tmp_path, storage.LEAST, Budget(1.0), said.append)
+    part = storage.measure(tmp_path, storage.LEAST, Budget(3.0), said.append)
     assert list(tmp_path.iterdir()) == []
     assert len(said) == 1 + len(storage.loads())
     assert part.tier is not None
@@ -35,6 +35,24 @@ def test_a_disk_is_measured_and_left_as_it_was(tmp_path: Path):
 
 
 @pytest.mark.usefixtures("by_own_reader")
+def test_a_small_budget_makes_a_small_file_and_few_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    sizes: list[int] = []
+    monkeypatch.setattr(direct, "cached_share", lambda _, size: sizes.append(size) or 0.0)
+    said: list[str] = []
+    part = storage.measure(tmp_path, 64 * storage.LEAST, Budget(0), said.append)
+    assert sizes == [storage.LEAST]
+    assert len(said) == 1 + len(storage.READS)
+    assert part.tier is not None
+    assert part.tier.write is None
+
+
+@pytest.mark.parametrize(("most", "count"), [(0, 4), (6.9, 4), (7, 7), (12, 7), (13, 13)])
+def test_loads_are_left_out_from_the_end(most: float, count: int):
+    """Four reads and three writes make a profile; six more are shown."""
+    assert storage.loads(most) == storage.loads()[:count]
+
+
+@pytest.mark.usefixtures("by_own_reader")
 def test_figures_of_the_page_cache_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(direct, "cached_share", lambda *_: 0.5)
     part = storage.measure(tmp_path, storage.LEAST, Budget(0.1), lambda _: None)
@@ -43,9 +61,8 @@ def test_figures_of_the_page_cache_are_not_kept(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.skipif(not fio.installed(), reason="fio is not installed; Debian's package is fio")
-def test_fio_is_used_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(storage, "DEPTHS", (1, 2))
-    part = storage.measure(tmp_path, storage.LEAST, Budget(1), lambda _: None)
+def test_fio_is_used_where_it_is_installed(tmp_path: Path):
+    part = storage.measure(tmp_path, storage.LEAST, Budget(3), lambda _: None)
     assert part.tier is not None
     assert part.tier.note.startswith("fio, direct I/O on ")
     assert list(tmp_path.iterdir()) == []
