@@ -87,30 +87,50 @@ def _ceiling(ground: Ground) -> Reason | None:
 
 
 def _found_below(ground: Ground) -> Reason | None:
-    """Tokens that HBM had lost and another tier still held."""
+    """Tokens that HBM had not and another tier held: lost by HBM only where HBM is full."""
     for traffic in ground.traffics:
         external = traffic.lookup("external")
         if external and external.found and (rate := external.hit_rate):
             hbm, whole = traffic.lookup("hbm"), traffic.hit_rate
             own = f"HBM held {_rate(hbm.hit_rate)} of what was asked, and " if hbm and hbm.hit_rate is not None else ""
+            roomy = traffic.pool_usage is not None and traffic.pool_usage < FULL and not _pressed(ground)
             both = f", {_rate(whole)} together" if whole is not None and hbm else ""
-            text = f"{own}of the rest {_rate(rate)} were found outside it{both}: HBM's capacity is the limit"
-            return said("supports", "found-outside-hbm", text)
+            text = f"{own}of the rest {_rate(rate)} were found outside it{both}"
+            if roomy:
+                why = f"requests use {_rate(traffic.pool_usage or 0.0)} of HBM's pool and nothing says that it evicts"
+                other = "another server may have computed them (a prefill server, a shared store)"
+                return said("unknown", "found-outside-hbm", f"{text}, but {why}: {other}")
+            return said("supports", "found-outside-hbm", f"{text}: HBM's capacity is the limit")
     return None
 
 
 def _tier_did_nothing(ground: Ground) -> Reason | None:
-    """A tier of known size is there already, or planned, and nearly nothing is found."""
+    """A tier is in use already, HBM is not starved, and nearly nothing is found."""
+    looked = [each for traffic in ground.traffics for each in traffic.lookups if each.tier == "external" and each.asked]
+    if not (looked or ground.options.tier_in_use) or _pressed(ground):
+        return None
+    found = _poor(ground)
+    return None if found is None else said("blocks", "reuse-sets-the-hit-rate", found)
+
+
+def _tier_may_do_nothing(ground: Ground) -> Reason | None:
+    """Nearly nothing is found, and nobody says whether the tier was in use then."""
+    found = _poor(ground)
+    return None if found is None else said(
+        "unknown", "reuse-may-set-the-hit-rate", f"if the tier was in use then (say so with --tier-in-use): {found}"
+    )  # fmt: skip
+
+
+def _poor(ground: Ground) -> str | None:
     rate, sizes = hit_rate(ground), checklist_tiers.sizes(ground)
     if rate is None or rate > POOR or not sizes or ground.options.reuse == "cyclic":
         return None
     most = max(tokens for _, tokens, _ in sizes)
-    return said(
-        "blocks", "reuse-sets-the-hit-rate",
+    return (
         f"the hit rate is {_rate(rate)} with room for {_tokens(most)}: the hit rate is set by how often prompts come "
         "again, not by the tier; expect no gain before the ceiling of your trace is known, and storing up to "
-        f"{units.short(checklist_tiers.written_bytes_per_s(ground), 'B/s')} is pure overhead",
-    )  # fmt: skip
+        f"{units.short(checklist_tiers.written_bytes_per_s(ground), 'B/s')} is pure overhead"
+    )
 
 
 def _never_full(ground: Ground) -> Reason | None:
@@ -157,7 +177,8 @@ def _nothing(_: Ground) -> Reason:
 
 
 RULES: tuple[Rule, ...] = (
-    _working_set, _trace, _ceiling, _found_below, _tier_did_nothing, _never_full, _evicts, _nothing,
+    _working_set, _trace, _ceiling, _found_below, _tier_did_nothing, _never_full, _evicts,
+    _tier_may_do_nothing, _nothing,
 )  # fmt: skip
 
 

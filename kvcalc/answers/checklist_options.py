@@ -71,6 +71,7 @@ class ChecklistOptions:
     # what the tier does
     tier: str | None = None
     sizes: tuple[tuple[str, Kv], ...] = ()  # by tier, from the nearest on
+    tier_in_use: bool = False  # when the hit rate was seen; else it is planned
     bandwidth: float | None = None  # of one fetch, all links together
     fetched: float | None = None  # bytes of one fetch that was timed
     fetch_s: float | None = None

@@ -79,6 +79,7 @@ def checklist(
     tier_size: Annotated[
         list[str] | None, _text("TIER=SIZE for KV, all ranks: dram=60GB, dram=1.12M tokens; repeatable")
     ] = None,
+    tier_in_use: Annotated[bool, typer.Option("--tier-in-use", help="The tier was in use at that hit rate")] = False,
     bandwidth: Annotated[Text, _text("Effective bandwidth of one fetch, all links together: 0.066GB/s")] = None,
     fetched: Annotated[Text, typer.Option(help="Bytes of a fetch that was timed", show_default="the prefix's")] = None,
     fetch_time: Annotated[Text, _text("Time that it took")] = None,
@@ -113,7 +114,7 @@ def checklist(
     options = ChecklistOptions(
         engine=engine, engine_version=engine_version, tp=tp, kv_dtype=kv_dtype, weights=weights,
         memory_utilization=memory_utilization, max_sequences=max_num_seqs, replicas=replicas, routing=routing,
-        concurrency=concurrency, reuse=reuse, tier=tier, min_margin=min_margin,
+        concurrency=concurrency, reuse=reuse, tier=tier, tier_in_use=tier_in_use, min_margin=min_margin,
         prefill=None if prefill is None else asked.prefill(prefill),
         max_model_len=optional("--max-model-len", max_model_len, units.tokens),
         tokens=optional("--seq", seq, units.tokens),

@@ -362,3 +362,46 @@ def test_a_trace_gives_the_ceiling_and_the_knee(data):
     assert codes(tight, 1)["below-the-ceiling"] == "supports"
     found = {each.name: each.value for each in tight.boxes[0].figures}
     assert found["ceiling of the hit rate"] == pytest.approx(0.651, abs=0.001)  # as the README has it
+
+
+@pytest.mark.parametrize(("reuse", "said"), [
+    (None, {"host-holds-a-part": "unknown"}),
+    ("mixed", {"host-holds-a-part": "unknown"}),
+    ("cyclic", {"host-memory-short": "blocks"}),
+])  # fmt: skip
+def test_a_host_too_small_for_everything_blocks_only_a_cycle(reuse, said):
+    """20 M tokens of 131,072 B are 2.6 TB; the host has 1 TB, and nobody planned a size."""
+    found = codes(asked(working_set=Kv(tokens=20e6), pool=Kv(tokens=1e6), host_memory=1000 * GB, reuse=reuse), 3)
+    assert said.items() <= found.items()
+
+
+def test_a_knee_beyond_the_host_is_no_plan(data):
+    """The knee of the trace is at more than a gigabyte of KV."""
+    trace = data / "mooncake_synthetic.jsonl.gz"
+    result = asked("llama3-70b", tp=8, trace=trace, pool=Kv(tokens=1e6), host_memory=GB)
+    assert codes(result, 3)["host-holds-a-part"] == "unknown"
+    assert "blocks" not in codes(result, 3).values()
+
+
+STARVED = "vllm:kv_cache_usage_perc 0.985\nvllm:num_preemptions_total 100\n"
+POOR = "vllm:prefix_cache_queries_total 100000000\nvllm:prefix_cache_hits_total 8000000\n"
+LOOKED = "vllm:external_prefix_cache_queries_total 92000000\nvllm:external_prefix_cache_hits_total 0\n"
+
+
+def test_a_planned_tier_has_done_nothing_yet():
+    planned = {"sizes": (("dram", Kv(tokens=9e6)),), "pool": Kv(tokens=1e6)}
+    assert codes(asked(read=read(POOR), **planned), 1)["reuse-may-set-the-hit-rate"] == "unknown"
+    assert codes(asked(read=read(POOR), **planned, tier_in_use=True), 1)["reuse-sets-the-hit-rate"] == "blocks"
+    assert codes(asked(read=read(POOR + LOOKED), **planned), 1)["reuse-sets-the-hit-rate"] == "blocks"
+
+
+def test_a_starved_server_is_not_told_that_reuse_sets_its_hit_rate():
+    result = asked(read=read(STARVED + POOR + LOOKED), sizes=(("dram", Kv(tokens=9e6)),), pool=Kv(tokens=1e6))
+    assert codes(result, 1)["full-without-ceiling"] == "unknown"
+    assert result.verdict != "do not build"
+
+
+def test_what_another_server_computed_was_not_lost_by_a_roomy_pool():
+    dump = POOR + LOOKED.replace("hits_total 0", "hits_total 90000000") + "vllm:kv_cache_usage_perc {}\n"
+    assert codes(asked(read=read(dump.format(0.2))), 1) == {"found-outside-hbm": "unknown"}
+    assert codes(asked(read=read(dump.format(0.97))), 1) == {"found-outside-hbm": "supports"}
