@@ -7,9 +7,11 @@ from kvcalc import units
 from kvcalc.answers import (
     checklist_capacity,
     checklist_cheaper,
+    checklist_effective,
     checklist_fetch,
     checklist_host,
     checklist_interconnect,
+    checklist_named,
     checklist_seen,
 )
 from kvcalc.answers.checklist_ground import Ground, settle
@@ -70,13 +72,13 @@ def checklist(model: Model | str | None, hardware: Machine | str, options: Check
         model_title=ground.model.title,
         hardware=ground.machine.name,
         hardware_title=ground.machine.node.title,
-        engine=ground.engine,
+        engine=ground.run.costs,
         tp=ground.tp,
         kv_dtype=ground.kv.name,
         kv_stored=ground.kv.stored,
         weights=ground.margin.weights,
         tokens=int(ground.tokens.value),
-        tier=checklist_fetch.path(ground).tier,
+        tier=checklist_effective.path(ground).tier,
         min_margin=ground.options.min_margin,
         verdict=_verdict(weighed),
         reasons=tuple(weighed),
@@ -107,6 +109,17 @@ def _verdict(weighed: list[Reason]) -> Decision:
 
 def _warnings(ground: Ground) -> Iterator[str]:
     """What the answer rests on that may not hold."""
+    if ground.options.hardware_assumed:
+        yield f"the hardware is supposed to be {ground.machine.name}: give --hardware"
+    if ground.run.tp_assumed:
+        whole = ground.machine.node.gpus
+        why = "all GPUs of the node" if ground.tp == whole else f"the model can't be split over all {whole} GPUs"
+        yield f"TP {ground.tp} is supposed ({why}): give --tp"
+    if ground.run.costs == checklist_named.IDEAL:
+        yield (
+            f"no engine is named: pools and options are by {ground.engine}'s rules, and fetches have no engine's "
+            "fixed costs; give --engine"
+        )
     if ground.refusal:
         yield f"the pool of HBM can't be predicted: {ground.refusal}"
     if ground.pool and ground.pool.origin == "predicted":
@@ -114,7 +127,7 @@ def _warnings(ground: Ground) -> Iterator[str]:
         yield f"HBM's pool of {held} tokens is predicted; give the engine's own with --pool or --log"
     if ground.options.tokens is None and ground.tokens.origin.startswith("nobody"):
         yield f"the prefix length is not stated: {units.count(ground.tokens.value)} tokens are supposed; give --seq"
-    if ground.tp > 1 and checklist_fetch.seen(ground) is not None:
+    if ground.tp > 1 and checklist_effective.seen(ground) is not None:
         yield "the metrics' rate into HBM is bytes over seconds, ranks added up: ranks side by side are faster"
-    others = {each.tier for each in ground.margin.paths} - {checklist_fetch.path(ground).tier}
+    others = {each.tier for each in ground.margin.paths} - {checklist_effective.path(ground).tier}
     yield from (each for each in ground.margin.warnings if each.partition(":")[0] not in others)

@@ -44,6 +44,7 @@ class ChecklistOptions:
     Times are seconds, sizes bytes, rates bytes/s and one direction.
     """
 
+    hardware_assumed: bool = False  # nobody named it
     # how the engine runs
     engine: str | None = None
     engine_version: str | None = None

@@ -30,7 +30,9 @@ def checklist(
     model: Annotated[
         Text, typer.Option(help="Model profile: a name, a Hugging Face name, or a file", show_default="the metrics'")
     ] = None,
-    hardware: Annotated[str, _text("Node profile: a name, or a YAML file")] = DEFAULT_NODE,
+    hardware: Annotated[
+        Text, typer.Option(help="Node profile: a name, or a YAML file", show_default=DEFAULT_NODE)
+    ] = None,
     metrics: Annotated[
         list[str] | None, _text("Metrics of an engine: a file, - or an http(s) address; one a replica, repeatable")
     ] = None,
@@ -112,6 +114,7 @@ def checklist(
     here = host_memory is not None and host_memory.strip() == HERE
     asked_pool, ratio = optional("--host-pool", host_pool, values.host_pool) or (None, None)
     options = ChecklistOptions(
+        hardware_assumed=hardware is None,
         engine=engine, engine_version=engine_version, tp=tp, kv_dtype=kv_dtype, weights=weights,
         memory_utilization=memory_utilization, max_sequences=max_num_seqs, replicas=replicas, routing=routing,
         concurrency=concurrency, reuse=reuse, tier=tier, tier_in_use=tier_in_use, min_margin=min_margin,
@@ -145,7 +148,7 @@ def checklist(
         host=host.read() if here else None,
         trace=values.exists(trace),
     )  # fmt: skip
-    result = answer(model, hardware, options)
+    result = answer(model, hardware or DEFAULT_NODE, options)
     show.show([result], page(result), form, output)
     return 3 if fail_if and result.verdict == fail_if.replace("-", " ") else 0
 

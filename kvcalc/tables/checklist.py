@@ -29,7 +29,8 @@ def page(result: Checklist) -> Page:
         *_lines("Warnings", list(result.warnings)),
         *cited.every(result.assumptions),
     ]
-    ran = f"TP {result.tp}, {result.kv_stored} KV, {result.weights} weights, engine {result.engine}"
+    engine = "no engine named" if result.engine == "ideal" else f"engine {result.engine}"
+    ran = f"TP {result.tp}, {result.kv_stored} KV, {result.weights} weights, {engine}"
     title = f"{result.model_title} on {result.hardware}, {ran}: should you build KV offload?"
     return Page(title, _summary(result), tuple(blocks), lambda: main)
 

@@ -405,3 +405,51 @@ def test_what_another_server_computed_was_not_lost_by_a_roomy_pool():
     dump = POOR + LOOKED.replace("hits_total 0", "hits_total 90000000") + "vllm:kv_cache_usage_perc {}\n"
     assert codes(asked(read=read(dump.format(0.2))), 1) == {"found-outside-hbm": "unknown"}
     assert codes(asked(read=read(dump.format(0.97))), 1) == {"found-outside-hbm": "supports"}
+
+
+def test_an_engine_named_or_read_gives_the_restore_cost():
+    """DeepSeek-V2-Lite's small KV: an engine's fixed time a restore is most of a fetch."""
+    dump = "vllm:kv_cache_usage_perc 0.5\n"
+    given, seen = asked("deepseek-v2-lite", engine="vllm"), asked("deepseek-v2-lite", read=read(dump))
+    margins = [next(f.value for f in r.boxes[1].figures if f.name == "margin by the profile") for r in (given, seen)]
+    assert margins[0] == margins[1]
+    assert given.engine == seen.engine == "vllm"
+
+
+def test_without_an_engine_its_fixed_costs_may_decide():
+    result = asked("deepseek-v2-lite", tp=8)
+    assert result.engine == "ideal"
+    assert codes(result, 2)["engine-decides"] == "unknown"
+    assert any("no engine is named" in each for each in result.warnings)
+
+
+def test_a_pool_guessed_by_a_supposed_split_does_not_block():
+    small = Kv(tokens=1000)
+    assert codes(asked(tp=None, working_set=small), 1)["working-set-fits-hbm"] == "unknown"
+    assert codes(asked(tp=1, working_set=small), 1)["working-set-fits-hbm"] == "blocks"
+    assert codes(asked(tp=None, working_set=small, pool=Kv(tokens=2000)), 1)["working-set-fits-hbm"] == "blocks"
+    assert any("TP 8 is supposed" in each for each in asked(tp=None).warnings)
+
+
+def test_a_predicted_pool_is_weaker_than_what_the_metrics_show():
+    result = asked(working_set=Kv(tokens=1000), read=read(STARVED))
+    assert codes(result, 1)["working-set-fits-hbm"] == "unknown"
+
+
+def test_a_model_that_all_gpus_cannot_share_is_asked_on_one():
+    """Qwen2.5 7B has 28 heads: not over 8 GPUs."""
+    result = asked("qwen2.5-7b", tp=None)
+    assert result.tp == 1
+    assert any("can't be split over all 8 GPUs" in each for each in result.warnings)
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "trtllm"])
+def test_weights_that_do_not_fit_block_with_any_engine(engine):
+    """141 GB of weights on one GPU of 80 GB."""
+    assert codes(asked("llama3.1-70b", engine=engine), 1)["no-pool"] == "blocks"
+
+
+def test_names_in_metrics_are_taken_by_likeness():
+    for name in ("llama-3.1-8b", "someone/Llama-3.1-8B-Instruct-FP8"):
+        dump = f'vllm:prefix_cache_queries_total{{model_name="{name}"}} 4\n'
+        assert checklist(None, "h100-pcie5", ChecklistOptions(read=read(dump))).model == "llama3.1-8b"
