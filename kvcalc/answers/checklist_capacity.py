@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from kvcalc import units
-from kvcalc.answers import checklist_pool, checklist_tiers
+from kvcalc.answers import checklist_pool, checklist_seen, checklist_tiers, checklist_traffic
 from kvcalc.answers.advice import ENOUGH, LITTLE
 from kvcalc.answers.checklist_ground import Ground
 from kvcalc.answers.checklist_pressure import FULL, hit_rate, pressed, weighed
@@ -24,6 +24,12 @@ def reasons(ground: Ground) -> Iterator[Reason]:
     yield weighed(ground, next(found for rule in RULES if (found := rule(ground)) is not None))
     yield from (weighed(ground, each) for each in checklist_pool.reasons(ground))
     yield from (weighed(ground, each) for each in checklist_tiers.reasons(ground))
+
+
+def _off(ground: Ground) -> Reason | None:
+    if not checklist_seen.caching_off(ground.options.read):
+        return None
+    return said("unknown", "no-hits-while-off", "prefix caching is off: its hit rate says nothing of capacity")
 
 
 def _working_set(ground: Ground) -> Reason | None:
@@ -91,7 +97,10 @@ def _found_below(ground: Ground) -> Reason | None:
     for traffic in ground.traffics:
         external = traffic.lookup("external")
         if external and external.found and (rate := external.hit_rate):
-            hbm, whole = traffic.lookup("hbm"), traffic.hit_rate
+            first = next((each for each in ground.traffics if each.lookup("hbm")), traffic)
+            hbm, whole = traffic.lookup("hbm") or first.lookup("hbm"), traffic.hit_rate
+            if first is not traffic and hbm and hbm.hit_rate is not None and not traffic.lookup("hbm"):
+                whole = hbm.hit_rate + (1 - hbm.hit_rate) * rate  # a companion in a file of its own: the rest
             own = f"HBM held {_rate(hbm.hit_rate)} of what was asked, and " if hbm and hbm.hit_rate is not None else ""
             roomy = traffic.pool_usage is not None and traffic.pool_usage < FULL and not pressed(ground)
             both = f", {_rate(whole)} together" if whole is not None and hbm else ""
@@ -177,7 +186,7 @@ def _nothing(_: Ground) -> Reason:
 
 
 RULES: tuple[Rule, ...] = (
-    _working_set, _trace, _ceiling, _found_below, _tier_did_nothing, _never_full, _evicts,
+    _off, _working_set, _trace, _ceiling, _found_below, _tier_did_nothing, _never_full, _evicts,
     _tier_may_do_nothing, _nothing,
 )  # fmt: skip
 
@@ -201,19 +210,7 @@ def figures(ground: Ground) -> Iterator[Figure]:
     yield Figure("HBM pool of one replica", pool.value if pool else None, "tokens", pool.origin if pool else "")
     if ground.options.working_set:
         yield Figure("working set", ground.held(ground.options.working_set), "tokens", "given")
-    usages = [each.pool_usage for each in ground.traffics if each.pool_usage is not None]
-    if usages:
-        yield Figure("pool in use by requests, at most", max(usages), "1", "metrics")
-    for each in ground.traffics:
-        if each.evicted is not None:
-            hourly = each.evicted_per_hour
-            unit = each.evicted_unit or "blocks"
-            yield Figure(
-                "evicted",
-                each.evicted if hourly is None else hourly,
-                unit if hourly is None else f"{unit}/h",
-                "metrics",
-            )
+    yield from checklist_traffic.figures(ground)
     yield from checklist_tiers.figures(ground)
 
 

@@ -15,6 +15,8 @@ from kvcalc.answers.margin_result import best
 QUESTION = "Is fetching at least {least} cheaper than recomputing?"
 CHECK = "queue depth, many small files or values, look-up, admission and who shares the tier"
 
+NOISE = 0.05  # of a measured figure: less is no gain and no loss
+
 said = partial(Reason, 2)
 
 
@@ -36,7 +38,7 @@ def faster(ground: Ground) -> bool:
     """Was it measured that offloading is faster? No prediction stands against that."""
     options = ground.options
     own, bare = options.with_offload, options.without_offload
-    return own is not None and bare is not None and own.cost < bare.cost
+    return own is not None and bare is not None and own.cost < bare.cost * (1 - NOISE)
 
 
 def _measured(ground: Ground) -> Iterator[Reason]:
@@ -44,14 +46,15 @@ def _measured(ground: Ground) -> Iterator[Reason]:
     if own is None or bare is None:
         return
     both, ratio = f"{own.text} with offload and {bare.text} without", own.cost / bare.cost
-    if ratio > 1:
+    if ratio > 1 + NOISE:
         wins = path(ground).margin >= ground.options.min_margin
         why = f"; its path should win by {units.times(path(ground).margin)}, so look at {CHECK}" if wins else ""
         effect: Effect = "cheaper" if wins else "blocks"
         text = f"measured {both}: offloading makes it {units.times(ratio)} as slow"
         yield said(effect, "measured-slower", f"{text}{why}")
-    elif ratio == 1:
-        yield said("blocks", "measured-no-gain", f"measured {both}: offloading changes nothing")
+    elif ratio >= 1 - NOISE:
+        less = "" if ratio == 1 else f" beyond {100 * NOISE:.0f} %, which runs differ by"
+        yield said("blocks", "measured-no-gain", f"measured {both}: offloading changes nothing{less}")
     else:
         yield said("supports", "measured-faster", f"measured {both}: {units.times(1 / ratio)} as fast")
 

@@ -140,7 +140,12 @@ def _locked(ground: Ground, want: Known | None) -> Iterator[Reason]:
 
 def _overhead(ground: Ground) -> Iterator[Reason]:
     used, found = ground.options.host_used, pool(ground)
-    if used is None or found is None:
+    if used is None:
+        return
+    if found is None:
+        text = f"{units.both(used)} of host memory were used; give what was asked with --host-pool"
+        ratio = ground.options.host_ratio
+        yield said("note", "used-alone", f"{text}{', and --pool: it is a multiple of that' if ratio else ''}")
         return
     ratio = used / found.asked_bytes
     text = f"{units.both(used)} were used where {units.both(found.asked_bytes)} were asked, {units.times(ratio)}"

@@ -453,3 +453,88 @@ def test_names_in_metrics_are_taken_by_likeness():
     for name in ("llama-3.1-8b", "someone/Llama-3.1-8B-Instruct-FP8"):
         dump = f'vllm:prefix_cache_queries_total{{model_name="{name}"}} 4\n'
         assert checklist(None, "h100-pcie5", ChecklistOptions(read=read(dump))).model == "llama3.1-8b"
+
+
+def test_a_time_is_not_set_against_a_rate():
+    with pytest.raises(UserError, match="tokens a second and --without-offload a time"):
+        asked(with_offload=Outcome(1 / 1200, "1200tok/s", "tokens a second"), without_offload=Outcome(2.0, "2s"))
+
+
+@pytest.mark.parametrize(("own", "code"), [
+    (0.97, "measured-no-gain"), (1.03, "measured-no-gain"), (0.9, "measured-faster"), (1.1, "measured-slower"),
+])  # fmt: skip
+def test_less_than_runs_differ_by_is_no_gain(own, code):
+    assert code in codes(asked(**both(own, 1.0)), 2)
+
+
+def test_files_of_two_models_are_no_replicas():
+    dump = 'vllm:prefix_cache_queries_total{{model_name="{}"}} 4\n'
+    same = (*read(dump.format("Qwen/Qwen3-32B")), *read(dump.format("qwen3-32b")))
+    assert asked("qwen3-32b", read=same).seen
+    other = (*read(dump.format("Qwen/Qwen3-32B")), *read(dump.format("meta-llama/Llama-3.1-8B-Instruct")))
+    with pytest.raises(UserError, match="one model at a time"):
+        asked(read=other)
+
+
+def test_a_companion_in_its_own_file_finds_of_what_the_engine_had_not():
+    """HBM had 40 %, LMCache half of the remaining 60 %: 70 % together; LMCache is no second replica."""
+    engine = "vllm:prefix_cache_queries_total 1000\nvllm:prefix_cache_hits_total 400\nvllm:num_preemptions_total 5\n"
+    companion = "lmcache:num_requested_tokens_total 600\nlmcache:num_hit_tokens_total 300\n"
+    result = asked(read=(*read(engine), *read(companion)))
+    assert {each.name: each.value for each in result.boxes[0].figures}["hit rate"] == 0.4
+    text = result.boxes[0].reasons[0].text
+    assert "HBM held 40.0 %" in text
+    assert "50.0 % were found outside it, 70.0 % together" in text
+    assert {each.name: each.value for each in result.boxes[4].figures}["replicas"] is None
+
+
+def test_more_hits_than_look_ups_are_noted_and_not_used():
+    result = asked(read=read("vllm:prefix_cache_queries_total 100\nvllm:prefix_cache_hits_total 900\n"))
+    assert {each.name: each.value for each in result.boxes[0].figures}["hit rate"] is None
+    assert any("900 tokens found of 100 asked can't be: not used" in each for each in result.seen[0].notes)
+
+
+def test_a_prefix_cache_that_is_off_is_turned_on_first():
+    dump = 'vllm:cache_config_info{enable_prefix_caching="False",num_gpu_blocks="100",block_size="16"} 1\n'
+    result = asked(read=read(dump))
+    assert codes(result, 5)["prefix-caching-first"] == "cheaper"
+    assert codes(result, 1)["no-hits-while-off"] == "unknown"
+    on = asked(read=read(dump.replace("False", "True")))
+    assert "prefix-caching-first" not in codes(on, 5)
+
+
+def test_what_is_asked_found_and_copied_is_told_an_hour():
+    """1,000 asked, 400 found and 5 GB loaded in half an hour."""
+    dump = "vllm:prefix_cache_queries_total {}\nvllm:prefix_cache_hits_total {}\nvllm:kv_offload_load_bytes_total {}\n"
+    result = asked(read=read(dump.format(3000, 1400, 9e9), before=dump.format(2000, 1000, 4e9), at_s=1800.0))
+    found = {each.name: (each.value, each.unit) for each in result.boxes[0].figures}
+    assert found["asked of hbm"] == (2000, "tokens/h")
+    assert found["found in hbm"] == (800, "tokens/h")
+    assert found["copied from dram to hbm"] == (10 * GB, "B/h")
+
+
+def test_a_watch_tells_the_pool_over_time():
+    scrapes = [replace(samples.parse(f"vllm:kv_cache_usage_perc {each}\n"), at_s=float(i))
+               for i, each in enumerate((0.2, 0.9, 0.4))]  # fmt: skip
+    result = asked(read=(Read("dump", "metrics", metrics.over(scrapes)),))
+    found = {each.name: each.value for each in result.boxes[0].figures}
+    assert found["pool in use by requests, at most"] == 0.9
+    assert found["pool in use by requests, mean of the watch"] == pytest.approx(0.5)
+    assert found["pool in use by requests, at least"] == 0.2
+
+
+def test_memory_that_was_used_is_not_ignored_without_what_was_asked():
+    assert codes(asked(engine="sglang", host_used=100 * GB), 3)["used-alone"] == "note"
+
+
+def test_a_tier_that_is_read_back_hardly_ever_is_found():
+    """Dynamo's KVBM: 100 of 50,000 blocks came back, 0.2 %."""
+    dump = "dynamo_kvbm_x 1\nkvbm_offload_blocks_d2h 50000\nkvbm_onboard_blocks_h2d {}\n"
+    result = asked(read=read(dump.format(100)))
+    assert codes(result, 1)["written-hardly-read"] == "cheaper"
+    assert any("0.2 % was read again" in each.text for each in result.reasons)
+    assert "written-hardly-read" not in codes(asked(read=read(dump.format(5000))), 1)
+
+
+def test_grouped_heads_are_said_in_plain_words():
+    assert any("32 query heads share 8 KV heads" in each.text for each in asked().boxes[4].reasons)
