@@ -10,7 +10,7 @@ from kvcalc.answers.capacity_result import Capacity
 from kvcalc.answers.checklist_format import TOKENS, Format, in_use
 from kvcalc.answers.checklist_named import IDEAL, Run
 from kvcalc.answers.checklist_options import ChecklistOptions, Kv, check
-from kvcalc.answers.checklist_seen import every
+from kvcalc.answers.checklist_seen import every, traffics
 from kvcalc.answers.curve_result import CurveAnswer
 from kvcalc.answers.margin import margin
 from kvcalc.answers.margin_result import Margin
@@ -90,7 +90,7 @@ class Ground:
     @property
     def traffics(self) -> tuple[Traffic, ...]:
         """Of every engine and companion that was read."""
-        return tuple(each.traffic for each in every(self.options.read) if each.traffic)
+        return traffics(self.options.read)
 
     @property
     def host_pool(self) -> float | None:

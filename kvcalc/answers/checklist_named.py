@@ -37,13 +37,18 @@ def model(given: Model | str | None, options: ChecklistOptions) -> Model:
     """As given, or the one profile that the name in the metrics or the log fits. Raises UserError."""
     if given is not None:
         return catalog.model(given) if isinstance(given, str) else given
-    named = next((each.model for each in every(options.read) if each.model), None)
+    named, fits = read(options)
     if named is None:
         raise UserError("--model is missing: nothing that was read names one; 'kvcalc models list' lists the profiles")
-    fits, _ = log_names.named(named)
     if fits is not None:
         return fits
     try:
         return catalog.model(named)
     except UserError as error:
         raise UserError(f"{error}: it is the model that the metrics or the log name; add --model") from None
+
+
+def read(options: ChecklistOptions) -> tuple[str | None, Model | None]:
+    """The first name in the metrics or the log, and the one profile that it fits."""
+    named = next((each.model for each in every(options.read) if each.model), None)
+    return named, None if named is None else log_names.named(named)[0]

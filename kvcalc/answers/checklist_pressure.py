@@ -6,6 +6,7 @@ from kvcalc import units
 from kvcalc.answers import checklist_seen
 from kvcalc.answers.checklist_ground import Ground
 from kvcalc.answers.checklist_result import Reason
+from kvcalc.answers.checklist_traffic import Observed
 
 FULL = 0.9  # of the pool: where running requests leave the prefix cache little
 BY_POOL = ("working-set-fits-hbm", "at-the-ceiling", "no-pool", "pool-below-one-request", "tier-not-larger")
@@ -23,7 +24,7 @@ def weighed(ground: Ground, reason: Reason) -> Reason:
     return replace(reason, effect="unknown", text=f"{reason.text}; but {why}") if why else reason
 
 
-def pressed(ground: Ground) -> str:
+def pressed(ground: Observed) -> str:
     """How it shows that the pool is full."""
     options, signs = ground.options, []
     usages = [each.pool_usage for each in ground.traffics if each.pool_usage is not None]
@@ -43,7 +44,7 @@ def pressed(ground: Ground) -> str:
     return " and ".join(signs)
 
 
-def hit_rate(ground: Ground) -> float | None:
+def hit_rate(ground: Observed) -> float | None:
     """The latest that is given, else that of the metrics."""
     rates = ground.options.hit_rates
     return rates[-1] if rates else checklist_seen.hit_rate(ground.options.read)

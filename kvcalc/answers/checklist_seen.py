@@ -65,6 +65,11 @@ def _transfer(each: Transfer) -> TransferSeen:
     )
 
 
+def traffics(read: Sequence[Read]) -> tuple[Traffic, ...]:
+    """Of every engine and companion that was read."""
+    return tuple(each.traffic for each in every(read) if each.traffic)
+
+
 def caching_off(read: Sequence[Read]) -> bool:
     """Does an engine say that its prefix cache is off?"""
     return any(each.prefix_caching is False for each in every(read))

@@ -2,14 +2,27 @@
 
 from collections.abc import Iterator
 from statistics import fmean
+from typing import Protocol
 
 from kvcalc import units
-from kvcalc.answers.checklist_ground import Ground
+from kvcalc.answers.checklist_options import ChecklistOptions
 from kvcalc.answers.checklist_result import Figure
 from kvcalc.observe.observation import Traffic
 
 
-def figures(ground: Ground) -> Iterator[Figure]:
+class Observed(Protocol):
+    """What was asked, and the traffic of what was read."""
+
+    @property
+    def options(self) -> ChecklistOptions:
+        """As asked."""
+
+    @property
+    def traffics(self) -> tuple[Traffic, ...]:
+        """Of every engine and companion."""
+
+
+def figures(ground: Observed) -> Iterator[Figure]:
     """Totals since the start; an hour where the time between two scrapes is known."""
     yield from _usage(ground)
     for each in ground.traffics:
@@ -19,7 +32,7 @@ def figures(ground: Ground) -> Iterator[Figure]:
             yield from _hourly(each, units.HOUR / each.elapsed_s)
 
 
-def _usage(ground: Ground) -> Iterator[Figure]:
+def _usage(ground: Observed) -> Iterator[Figure]:
     usages = [each.pool_usage for each in ground.traffics if each.pool_usage is not None]
     watched = [usage for each in ground.traffics for usage in each.pool_usages]
     if usages:

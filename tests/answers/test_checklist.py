@@ -328,8 +328,19 @@ def test_replicas_on_one_node_share_its_memory():
 def test_metrics_name_the_model_where_no_option_does():
     dump = 'vllm:prefix_cache_queries_total{model_name="Qwen/Qwen3-32B"} 4\n'
     assert checklist(None, "h100-pcie5", ChecklistOptions(read=read(dump))).model == "qwen3-32b"
-    with pytest.raises(UserError, match="add --model"):
-        checklist(None, "h100-pcie5", ChecklistOptions(read=read('vllm:x{model_name="nobody/knows"} 1\n')))
+
+
+def test_metrics_of_a_model_without_a_profile_are_told_all_the_same():
+    """900 of 1,000 tokens were found."""
+    dump = (
+        'vllm:prefix_cache_queries_total{model_name="nobody/knows"} 1000\n'
+        'vllm:prefix_cache_hits_total{model_name="nobody/knows"} 900\nvllm:num_preemptions_total 3\n'
+    )
+    result = checklist(None, "h100-pcie5", ChecklistOptions(read=read(dump)))
+    assert (result.model, result.verdict) == ("nobody/knows", "worth measuring")
+    assert {each.name: each.value for each in result.boxes[0].figures}["hit rate"] == 0.9
+    assert {box.answer for box in result.boxes} == {"unknown"}
+    assert "3 requests were preempted" in result.reasons[0].text
 
 
 def test_metrics_of_two_engines_are_no_replicas():
