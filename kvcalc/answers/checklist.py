@@ -160,6 +160,11 @@ def _verdict(weighed: list[Reason]) -> Decision:
     return next((DECISIONS[each.effect] for each in weighed if each.effect in DECISIONS), "worth measuring")
 
 
+def _hbm_bytes(ground: Ground) -> int:
+    """Of the pool, all GPUs of a replica together."""
+    return round((ground.pool.value if ground.pool else 0.0) * ground.moved_bytes / ground.margin.tokens)
+
+
 def _warnings(ground: Ground) -> Iterator[str]:
     """What the answer rests on that may not hold."""
     if ground.options.hardware_assumed:
@@ -178,6 +183,12 @@ def _warnings(ground: Ground) -> Iterator[str]:
     if ground.pool and ground.pool.origin == "predicted":
         held = units.count(ground.pool.value)
         yield f"HBM's pool of {held} tokens is predicted; give the engine's own with --pool or --log"
+        if ground.curve:
+            yield (
+                f"that pool is of {ground.kv.stored} KV, less what the engine takes; 'kvcalc curve' by itself counts "
+                f"FP8 first and takes only the weights off: give it --hbm {units.exact(_hbm_bytes(ground), 'B')} for "
+                "the same pool"
+            )
     if ground.options.tokens is None and ground.tokens.origin.startswith("nobody"):
         yield f"the prefix length is not stated: {units.count(ground.tokens.value)} tokens are supposed; give --seq"
     if ground.tp > 1 and checklist_effective.seen(ground) is not None:

@@ -26,6 +26,8 @@ def reasons(ground: Ground) -> Iterator[Reason]:
     yield _format(ground)
     yield _attention(ground)
     yield _routing(ground)
+    if ground.routed is not None:
+        yield said("note", "routing-on-the-trace", f"on the trace: {ground.routed.recommendation.rstrip('.')}")
 
 
 def gain(ground: Ground) -> float | None:
@@ -114,5 +116,7 @@ def run(ground: Ground) -> Iterator[str]:
     """What would tell."""
     if ground.kv.origin is None:
         yield "--kv-dtype, or --log with the engine's start-up log (the KV format in use)"
+    if ground.options.trace is not None and ground.routed is None:
+        yield "--replicas N, or kvcalc route TRACE --model MODEL (what prefix-aware routing gives on the trace)"
     if replicas(ground) is None:
         yield "--replicas N --routing prefix-aware|other (what routing already gives)"

@@ -11,14 +11,18 @@ from kvcalc.answers.checklist_format import TOKENS, Format, in_use
 from kvcalc.answers.checklist_named import IDEAL, Run
 from kvcalc.answers.checklist_options import ChecklistOptions, Kv, check
 from kvcalc.answers.checklist_seen import every, traffics
+from kvcalc.answers.curve import curve
 from kvcalc.answers.curve_result import CurveAnswer
 from kvcalc.answers.margin import margin
 from kvcalc.answers.margin_result import Margin
 from kvcalc.answers.options import Options
+from kvcalc.answers.placement import Placing
+from kvcalc.answers.playing import Playing
+from kvcalc.answers.route_result import RouteAnswer
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
 from kvcalc.observe.observation import Traffic
-from kvcalc.physics import kv, weights
+from kvcalc.physics import formats, kv, weights
 from kvcalc.physics.engines import rules
 from kvcalc.profiles import catalog
 from kvcalc.profiles.catalog import Machine
@@ -53,6 +57,7 @@ class Ground:
     pool: Known | None  # tokens of one replica
     tokens: Known  # of a prefix
     curve: CurveAnswer | None
+    routed: RouteAnswer | None
 
     @property
     def engine(self) -> str:
@@ -124,7 +129,8 @@ def settle(model: Model | str | None, hardware: Machine | str, options: Checklis
     fits, refusal = _capacity(found, machine, options, (run.engine, tp, form))
     lacking = fits.hbm.short_bytes if fits else _lacking(found, machine, options, (run.engine, tp, form))
     pool = _pool(options, fits, kv.logical(found, TOKENS, form.stored) / TOKENS)
-    drawn = _curve(found, machine, options, (tp, form, pool))
+    placing = _placing(found, machine, options, (tp, form, pool))
+    drawn = curve(options.trace, placing) if options.trace else None
     tokens = _tokens(options, drawn)
     chosen = Options(
         kv_dtype=form.name,
@@ -141,7 +147,8 @@ def settle(model: Model | str | None, hardware: Machine | str, options: Checklis
     named = replace(chosen, engine=run.engine)
     usual = margin(found, machine, int(tokens.value), named) if run.costs == IDEAL else None
     return Ground(
-        options, found, machine, run, form, answer, usual, fits, refusal, lacking, pool, tokens, drawn
+        options, found, machine, run, form, answer, usual, fits, refusal, lacking, pool, tokens, drawn,
+        _routed(options, placing, form),
     )  # fmt: skip
 
 
@@ -198,20 +205,25 @@ def _pool(options: ChecklistOptions, fits: Capacity | None, bytes_per_token: flo
     return None if fits is None else Known(fits.fits.tokens, "predicted")
 
 
-def _curve(
+def _placing(
     model: Model, machine: Machine, options: ChecklistOptions, run: tuple[int, Format, Known | None]
-) -> CurveAnswer | None:
-    if options.trace is None:
-        return None
-    from kvcalc.answers.curve import curve
-    from kvcalc.answers.placement import Placing
-
+) -> Placing:
+    """The node's places on a trace, as the engine's pool is known here."""
     tp, form, pool = run
     per_token = kv.resident(model, TOKENS, form.stored, tp) * tp / TOKENS
     sizes = {name: amount.bytes for name, amount in options.sizes if amount.bytes}
     chosen = Options(tp=tp, weights=_weights(model, options))
-    hbm = pool.value * per_token if pool else None
-    return curve(options.trace, Placing(model, machine, chosen, hbm, sizes))
+    return Placing(model, machine, chosen, pool.value * per_token if pool else None, sizes)
+
+
+def _routed(options: ChecklistOptions, placing: Placing, form: Format) -> RouteAnswer | None:
+    """What routing gives on the trace, where several replicas are asked about."""
+    if options.trace is None or (options.replicas or 1) < 2:
+        return None
+    from kvcalc.answers.route import route
+
+    one = replace(placing, kv_dtypes=("bf16" if form.stored in formats.UNQUANTISED else "fp8",))
+    return route(options.trace, one, Playing(replicas=options.replicas or 1))
 
 
 def _tokens(options: ChecklistOptions, drawn: CurveAnswer | None) -> Known:

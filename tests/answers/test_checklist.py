@@ -549,3 +549,17 @@ def test_a_tier_that_is_read_back_hardly_ever_is_found():
 
 def test_grouped_heads_are_said_in_plain_words():
     assert any("32 query heads share 8 KV heads" in each.text for each in asked().boxes[4].reasons)
+
+
+def test_a_pool_on_a_trace_says_why_curve_has_another(data):
+    """Both count HBM: the checklist in the engine's format and less its buffers, curve in FP8 first."""
+    result = asked("llama3-70b", tp=8, trace=data / "mooncake_synthetic.jsonl.gz")
+    assert any("'kvcalc curve' by itself counts FP8 first" in each for each in result.warnings)
+
+
+def test_a_trace_for_several_replicas_is_routed(data):
+    trace = data / "mooncake_arxiv_first20.jsonl"
+    assert codes(asked("llama3-70b", tp=4, trace=trace, replicas=2), 5)["routing-on-the-trace"] == "note"
+    one = asked("llama3-70b", tp=4, trace=trace)
+    assert "routing-on-the-trace" not in codes(one, 5)
+    assert any("kvcalc route TRACE" in each for each in one.boxes[4].run)
