@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from kvcalc import units
-from kvcalc.answers import checklist_pool, checklist_seen, checklist_tiers
+from kvcalc.answers import checklist_pool, checklist_seen, checklist_tiers, checklist_traffic
 from kvcalc.answers.advice import ENOUGH, LITTLE
 from kvcalc.answers.checklist_ground import Ground
+from kvcalc.answers.checklist_pressure import FULL, hit_rate, pressed, weighed
 from kvcalc.answers.checklist_result import Figure, Reason
 from kvcalc.answers.curve_result import TierPlace
 from kvcalc.observe.observation import Traffic
 
 QUESTION = "Is the hit rate of the prefix cache limited by its capacity?"
-FULL = 0.9  # of the pool: where running requests leave the prefix cache little
 POOR = 0.1  # a hit rate that a tier, already there, has not raised
 
 said = partial(Reason, 1)
@@ -21,9 +21,15 @@ Rule = Callable[[Ground], Reason | None]
 
 def reasons(ground: Ground) -> Iterator[Reason]:
     """The first rule that knows decides whether capacity is the limit; then what the planned tiers would add."""
-    yield next(found for rule in RULES if (found := rule(ground)) is not None)
-    yield from checklist_pool.reasons(ground)
-    yield from checklist_tiers.reasons(ground)
+    yield weighed(ground, next(found for rule in RULES if (found := rule(ground)) is not None))
+    yield from (weighed(ground, each) for each in checklist_pool.reasons(ground))
+    yield from (weighed(ground, each) for each in checklist_tiers.reasons(ground))
+
+
+def _off(ground: Ground) -> Reason | None:
+    if not checklist_seen.caching_off(ground.options.read):
+        return None
+    return said("unknown", "no-hits-while-off", "prefix caching is off: its hit rate says nothing of capacity")
 
 
 def _working_set(ground: Ground) -> Reason | None:
@@ -75,10 +81,10 @@ def _ceiling(ground: Ground) -> Reason | None:
         return None
     of = f"the hit rate is {_rate(rate)} of at most {_rate(ceiling)}"
     if _enough(rate, ceiling):
-        full = ", however full the pool is" if _pressed(ground) else ""
+        full = ", however full the pool is" if pressed(ground) else ""
         return said("blocks", "at-the-ceiling", f"{of}: capacity is not the limit{full}")
-    if pressed := _pressed(ground):
-        return said("supports", "below-the-ceiling", f"{of}, and {pressed}: capacity is the limit")
+    if full := pressed(ground):
+        return said("supports", "below-the-ceiling", f"{of}, and {full}: capacity is the limit")
     return said(
         "unknown", "below-the-ceiling",
         f"{of}, and nothing says that the pool is full: routing, a cache that is off and prompts that differ early "
@@ -87,30 +93,53 @@ def _ceiling(ground: Ground) -> Reason | None:
 
 
 def _found_below(ground: Ground) -> Reason | None:
-    """Tokens that HBM had lost and another tier still held."""
+    """Tokens that HBM had not and another tier held: lost by HBM only where HBM is full."""
     for traffic in ground.traffics:
         external = traffic.lookup("external")
         if external and external.found and (rate := external.hit_rate):
-            hbm, whole = traffic.lookup("hbm"), traffic.hit_rate
+            first = next((each for each in ground.traffics if each.lookup("hbm")), traffic)
+            hbm, whole = traffic.lookup("hbm") or first.lookup("hbm"), traffic.hit_rate
+            if first is not traffic and hbm and hbm.hit_rate is not None and not traffic.lookup("hbm"):
+                whole = hbm.hit_rate + (1 - hbm.hit_rate) * rate  # a companion in a file of its own: the rest
             own = f"HBM held {_rate(hbm.hit_rate)} of what was asked, and " if hbm and hbm.hit_rate is not None else ""
+            roomy = traffic.pool_usage is not None and traffic.pool_usage < FULL and not pressed(ground)
             both = f", {_rate(whole)} together" if whole is not None and hbm else ""
-            text = f"{own}of the rest {_rate(rate)} were found outside it{both}: HBM's capacity is the limit"
-            return said("supports", "found-outside-hbm", text)
+            text = f"{own}of the rest {_rate(rate)} were found outside it{both}"
+            if roomy:
+                why = f"requests use {_rate(traffic.pool_usage or 0.0)} of HBM's pool and nothing says that it evicts"
+                other = "another server may have computed them (a prefill server, a shared store)"
+                return said("unknown", "found-outside-hbm", f"{text}, but {why}: {other}")
+            return said("supports", "found-outside-hbm", f"{text}: HBM's capacity is the limit")
     return None
 
 
 def _tier_did_nothing(ground: Ground) -> Reason | None:
-    """A tier of known size is there already, or planned, and nearly nothing is found."""
+    """A tier is in use already, HBM is not starved, and nearly nothing is found."""
+    looked = [each for traffic in ground.traffics for each in traffic.lookups if each.tier == "external" and each.asked]
+    if not (looked or ground.options.tier_in_use) or pressed(ground):
+        return None
+    found = _poor(ground)
+    return None if found is None else said("blocks", "reuse-sets-the-hit-rate", found)
+
+
+def _tier_may_do_nothing(ground: Ground) -> Reason | None:
+    """Nearly nothing is found, and nobody says whether the tier was in use then."""
+    found = _poor(ground)
+    return None if found is None else said(
+        "unknown", "reuse-may-set-the-hit-rate", f"if the tier was in use then (say so with --tier-in-use): {found}"
+    )  # fmt: skip
+
+
+def _poor(ground: Ground) -> str | None:
     rate, sizes = hit_rate(ground), checklist_tiers.sizes(ground)
     if rate is None or rate > POOR or not sizes or ground.options.reuse == "cyclic":
         return None
     most = max(tokens for _, tokens, _ in sizes)
-    return said(
-        "blocks", "reuse-sets-the-hit-rate",
+    return (
         f"the hit rate is {_rate(rate)} with room for {_tokens(most)}: the hit rate is set by how often prompts come "
         "again, not by the tier; expect no gain before the ceiling of your trace is known, and storing up to "
-        f"{units.short(checklist_tiers.written_bytes_per_s(ground), 'B/s')} is pure overhead",
-    )  # fmt: skip
+        f"{units.short(checklist_tiers.written_bytes_per_s(ground), 'B/s')} is pure overhead"
+    )
 
 
 def _never_full(ground: Ground) -> Reason | None:
@@ -138,12 +167,12 @@ def _written(traffic: Traffic) -> float | None:
 
 
 def _evicts(ground: Ground) -> Reason | None:
-    pressed = _pressed(ground)
-    if not pressed:
+    full = pressed(ground)
+    if not full:
         return None
     return said(
         "unknown", "full-without-ceiling",
-        f"{pressed}, but whether what is evicted would come again is not known: a full pool with a hit rate at its "
+        f"{full}, but whether what is evicted would come again is not known: a full pool with a hit rate at its "
         "ceiling is not limited by capacity",
     )  # fmt: skip
 
@@ -157,34 +186,9 @@ def _nothing(_: Ground) -> Reason:
 
 
 RULES: tuple[Rule, ...] = (
-    _working_set, _trace, _ceiling, _found_below, _tier_did_nothing, _never_full, _evicts, _nothing,
+    _off, _working_set, _trace, _ceiling, _found_below, _tier_did_nothing, _never_full, _evicts,
+    _tier_may_do_nothing, _nothing,
 )  # fmt: skip
-
-
-def _pressed(ground: Ground) -> str:
-    """How it shows that the pool is full."""
-    options, signs = ground.options, []
-    usages = [each.pool_usage for each in ground.traffics if each.pool_usage is not None]
-    usage = max((*usages, *([] if options.pool_usage is None else [options.pool_usage])), default=0.0)
-    if usage >= FULL:
-        signs.append(f"requests use up to {_rate(usage)} of the pool")
-    counted = [each for each in ground.traffics if each.evicted]
-    unit = counted[0].evicted_unit or "blocks" if counted else "tokens"
-    hourly = options.evicted_per_hour or sum(each.evicted_per_hour or 0.0 for each in counted)
-    if hourly:
-        signs.append(f"{units.count(hourly)} {unit} are evicted an hour")
-    elif counted:
-        signs.append(f"{units.count(sum(each.evicted or 0.0 for each in counted))} {unit} have been evicted")
-    preempted = sum(each.preemptions or 0.0 for each in ground.traffics)
-    if preempted:
-        signs.append(f"{units.count(preempted)} requests were preempted")
-    return " and ".join(signs)
-
-
-def hit_rate(ground: Ground) -> float | None:
-    """The latest that is given, else that of the metrics."""
-    rates = ground.options.hit_rates
-    return rates[-1] if rates else checklist_seen.hit_rate(ground.options.read)
 
 
 def _enough(rate: float, ceiling: float) -> bool:
@@ -206,19 +210,7 @@ def figures(ground: Ground) -> Iterator[Figure]:
     yield Figure("HBM pool of one replica", pool.value if pool else None, "tokens", pool.origin if pool else "")
     if ground.options.working_set:
         yield Figure("working set", ground.held(ground.options.working_set), "tokens", "given")
-    usages = [each.pool_usage for each in ground.traffics if each.pool_usage is not None]
-    if usages:
-        yield Figure("pool in use by requests, at most", max(usages), "1", "metrics")
-    for each in ground.traffics:
-        if each.evicted is not None:
-            hourly = each.evicted_per_hour
-            unit = each.evicted_unit or "blocks"
-            yield Figure(
-                "evicted",
-                each.evicted if hourly is None else hourly,
-                unit if hourly is None else f"{unit}/h",
-                "metrics",
-            )
+    yield from checklist_traffic.figures(ground)
     yield from checklist_tiers.figures(ground)
 
 

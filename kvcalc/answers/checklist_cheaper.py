@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from kvcalc import units
+from kvcalc.answers import checklist_seen
 from kvcalc.answers.checklist_ground import Ground
+from kvcalc.answers.checklist_options import COMPANIONS
 from kvcalc.answers.checklist_result import Figure, Reason
 from kvcalc.errors import UserError
 from kvcalc.physics import formats, kv
@@ -18,9 +20,14 @@ said = partial(Reason, 5)
 
 def reasons(ground: Ground) -> Iterator[Reason]:
     """The KV format, the attention kind, routing."""
+    if checklist_seen.caching_off(ground.options.read):
+        text = "prefix caching is off in the engine: turn it on, HBM alone may give the hits"
+        yield said("cheaper", "prefix-caching-first", text)
     yield _format(ground)
     yield _attention(ground)
     yield _routing(ground)
+    if ground.routed is not None:
+        yield said("note", "routing-on-the-trace", f"on the trace: {ground.routed.recommendation.rstrip('.')}")
 
 
 def gain(ground: Ground) -> float | None:
@@ -59,7 +66,7 @@ def _kind(group: object) -> str:
     if isinstance(group, Full) and group.heads == group.kv_heads:
         return "MHA"
     if isinstance(group, Full):
-        return f"GQA, {group.kv_heads} KV heads of {group.heads}"
+        return f"GQA, {group.heads} query heads share {group.kv_heads} KV heads"
     if isinstance(group, Latent):
         return "latent (MLA)"
     return str(getattr(group, "kind", ""))
@@ -77,7 +84,7 @@ def _attention(ground: Ground) -> Reason:
 
 def replicas(ground: Ground) -> int | None:
     """As given, else as many as were scraped."""
-    scraped = sum(each.kind == "metrics" for each in ground.options.read)
+    scraped = sum(each.kind == "metrics" and each.observation.engine not in COMPANIONS for each in ground.options.read)
     return ground.options.replicas or (scraped if scraped > 1 else None)
 
 
@@ -109,5 +116,7 @@ def run(ground: Ground) -> Iterator[str]:
     """What would tell."""
     if ground.kv.origin is None:
         yield "--kv-dtype, or --log with the engine's start-up log (the KV format in use)"
+    if ground.options.trace is not None and ground.routed is None:
+        yield "--replicas N, or kvcalc route TRACE --model MODEL (what prefix-aware routing gives on the trace)"
     if replicas(ground) is None:
         yield "--replicas N --routing prefix-aware|other (what routing already gives)"

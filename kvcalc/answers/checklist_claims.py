@@ -6,7 +6,8 @@ from itertools import combinations
 from math import prod
 
 from kvcalc import units
-from kvcalc.answers.checklist_ground import Ground, calibrates
+from kvcalc.answers.checklist_format import calibrates
+from kvcalc.answers.checklist_ground import Ground
 from kvcalc.answers.checklist_result import Reason
 from kvcalc.answers.checklist_seen import bytes_per_hit_token
 from kvcalc.errors import UserError

@@ -6,53 +6,18 @@ from functools import partial
 
 from kvcalc import units
 from kvcalc.answers import checklist_claims
-from kvcalc.answers.checklist_ground import Ground, tier
+from kvcalc.answers.checklist_effective import Effective, effective, path
+from kvcalc.answers.checklist_ground import Ground
 from kvcalc.answers.checklist_result import Effect, Figure, Reason
 from kvcalc.answers.margin_parts import Contention, Traffic
-from kvcalc.answers.margin_result import PathAnswer, best
-from kvcalc.frozen import frozen
+from kvcalc.answers.margin_result import best
 
 QUESTION = "Is fetching at least {least} cheaper than recomputing?"
 CHECK = "queue depth, many small files or values, look-up, admission and who shares the tier"
 
+NOISE = 0.05  # of a measured figure: less is no gain and no loss
+
 said = partial(Reason, 2)
-
-
-@frozen
-class Effective:
-    """What a fetch really gets."""
-
-    bytes_per_s: float
-    origin: str
-    seconds: float  # for a prefix of the length asked about
-
-
-def path(ground: Ground) -> PathAnswer:
-    """The best path of the tier that is asked about, by the profile."""
-    word, found = tier(ground.options), best(ground.margin.paths)
-    named = (each for each in found if word == each.tier)
-    return next(named, None) or next(each for each in found if word == each.medium or each.tier.startswith(word))
-
-
-def effective(ground: Ground) -> Effective | None:
-    """Given, timed, or seen in the metrics; latency beside it where a look-up time is given."""
-    options, size = ground.options, ground.margin.kv_bytes
-    if options.fetch_s:
-        rate = (options.fetched or size) / options.fetch_s
-        return Effective(rate, "given, a timed fetch", size / rate)
-    wait = options.lookup_s or 0.0
-    if options.bandwidth:
-        return Effective(options.bandwidth, "given", wait + size / options.bandwidth)
-    loaded = seen(ground)
-    if loaded is not None and path(ground).medium == "dram":
-        return Effective(loaded, "metrics", wait + size / loaded)
-    return None
-
-
-def seen(ground: Ground) -> float | None:
-    """The slowest of the rates at which engines loaded KV into HBM."""
-    found = [each.transfer("dram", "hbm") for each in ground.traffics]
-    return min((each.bytes_per_s for each in found if each and each.bytes_per_s), default=None)
 
 
 def reasons(ground: Ground) -> Iterator[Reason]:
@@ -61,6 +26,7 @@ def reasons(ground: Ground) -> Iterator[Reason]:
     found = effective(ground)
     reckoned = _predicted(ground) if found is None else _effective(ground, found)
     yield replace(reckoned, effect="note") if faster(ground) else reckoned
+    yield from _with_engine(ground, found)
     yield from _stretches(ground)
     yield from _values(ground)
     yield from _together(ground)
@@ -72,7 +38,7 @@ def faster(ground: Ground) -> bool:
     """Was it measured that offloading is faster? No prediction stands against that."""
     options = ground.options
     own, bare = options.with_offload, options.without_offload
-    return own is not None and bare is not None and own.cost < bare.cost
+    return own is not None and bare is not None and own.cost < bare.cost * (1 - NOISE)
 
 
 def _measured(ground: Ground) -> Iterator[Reason]:
@@ -80,14 +46,15 @@ def _measured(ground: Ground) -> Iterator[Reason]:
     if own is None or bare is None:
         return
     both, ratio = f"{own.text} with offload and {bare.text} without", own.cost / bare.cost
-    if ratio > 1:
+    if ratio > 1 + NOISE:
         wins = path(ground).margin >= ground.options.min_margin
         why = f"; its path should win by {units.times(path(ground).margin)}, so look at {CHECK}" if wins else ""
         effect: Effect = "cheaper" if wins else "blocks"
         text = f"measured {both}: offloading makes it {units.times(ratio)} as slow"
         yield said(effect, "measured-slower", f"{text}{why}")
-    elif ratio == 1:
-        yield said("blocks", "measured-no-gain", f"measured {both}: offloading changes nothing")
+    elif ratio >= 1 - NOISE:
+        less = "" if ratio == 1 else f" beyond {100 * NOISE:.0f} %, which runs differ by"
+        yield said("blocks", "measured-no-gain", f"measured {both}: offloading changes nothing{less}")
     else:
         yield said("supports", "measured-faster", f"measured {both}: {units.times(1 / ratio)} as fast")
 
@@ -124,6 +91,20 @@ def _under(ground: Ground, found: Effective) -> str:
 def _sum(ground: Ground, fetch_s: float) -> str:
     size, recompute = units.both(ground.margin.kv_bytes), ground.margin.recompute.seconds
     return f"{size} are fetched in {units.short(fetch_s, 's')} and recomputed in {units.short(recompute, 's')}"
+
+
+def _with_engine(ground: Ground, found: Effective | None) -> Iterator[Reason]:
+    """Where nobody names the engine, its fixed costs may turn the answer."""
+    own, least = path(ground), ground.options.min_margin
+    if ground.usual is None or found is not None or faster(ground):
+        return
+    same = next(each for each in best(ground.usual.paths) if each.tier == own.tier)
+    if same.margin < least <= own.margin:
+        yield said(
+            "unknown", "engine-decides",
+            f"no engine is named; with {ground.engine}'s fixed costs {same.tier} is {units.times(same.margin)} cheaper "
+            f"instead of {units.times(own.margin)}: give --engine, --metrics or --log",
+        )  # fmt: skip
 
 
 def _short_of(margin: float, least: float) -> str:

@@ -1,16 +1,24 @@
 """What every box stands on: profiles found, and each number from the one who knows it best."""
 
+from dataclasses import replace
 from typing import get_args
 
+from kvcalc.answers import checklist_named
 from kvcalc.answers.capacity import capacity
 from kvcalc.answers.capacity_options import CapacityOptions
 from kvcalc.answers.capacity_result import Capacity
+from kvcalc.answers.checklist_format import TOKENS, Format, in_use
+from kvcalc.answers.checklist_named import IDEAL, Run
 from kvcalc.answers.checklist_options import ChecklistOptions, Kv, check
-from kvcalc.answers.checklist_seen import bytes_per_hit_token, every
+from kvcalc.answers.checklist_seen import every, traffics
+from kvcalc.answers.curve import curve
 from kvcalc.answers.curve_result import CurveAnswer
 from kvcalc.answers.margin import margin
 from kvcalc.answers.margin_result import Margin
 from kvcalc.answers.options import Options
+from kvcalc.answers.placement import Placing
+from kvcalc.answers.playing import Playing
+from kvcalc.answers.route_result import RouteAnswer
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
 from kvcalc.observe.observation import Traffic
@@ -21,10 +29,7 @@ from kvcalc.profiles.catalog import Machine
 from kvcalc.profiles.hardware import Weights
 from kvcalc.profiles.model import Model
 
-TOKENS = 20_000  # of a prefix, where nobody says; the chapter's
-SAME = 0.02  # by how much bytes a token may be off and still tell the format
-TOLD = ("fp8", "bf16")  # the formats that a calibration tells apart
-ENGINES = ("vllm", "sglang", "trtllm", "lmcache")
+NO_RESERVE = 0.999  # of a GPU: weights that do not fit in so much fit nowhere
 
 
 @frozen
@@ -36,30 +41,40 @@ class Known:
 
 
 @frozen
-class Format:
-    """The KV format in use: as it is asked for, as it is stored, and who says so; None: nobody does."""
-
-    name: str
-    stored: str
-    origin: str | None
-
-
-@frozen
 class Ground:
     """Everything that the boxes are worked out from."""
 
     options: ChecklistOptions
     model: Model
     machine: Machine
-    engine: str
-    tp: int
+    run: Run
     kv: Format
     margin: Margin
+    usual: Margin | None  # with the costs of a real engine, where nobody names one
     capacity: Capacity | None
     refusal: str | None  # why capacity can't tell
+    lacking: float  # bytes on each GPU that weights and buffers exceed it by, else 0
     pool: Known | None  # tokens of one replica
     tokens: Known  # of a prefix
     curve: CurveAnswer | None
+    routed: RouteAnswer | None
+
+    @property
+    def engine(self) -> str:
+        """Whose pools and options hold."""
+        return self.run.engine
+
+    @property
+    def tp(self) -> int:
+        """Ranks of one replica."""
+        return self.run.tp
+
+    @property
+    def guessed(self) -> str:
+        """What makes the pool a guess: nobody stated it, nor how the model is split."""
+        if self.pool is None or self.pool.origin != "predicted" or not self.run.tp_assumed:
+            return ""
+        return f"the pool is a guess, predicted for a supposed TP {self.tp}: give --pool, --log or --tp"
 
     @property
     def bytes_per_token(self) -> float:
@@ -80,7 +95,7 @@ class Ground:
     @property
     def traffics(self) -> tuple[Traffic, ...]:
         """Of every engine and companion that was read."""
-        return tuple(each.traffic for each in every(self.options.read) if each.traffic)
+        return traffics(self.options.read)
 
     @property
     def host_pool(self) -> float | None:
@@ -106,20 +121,22 @@ class Ground:
 def settle(model: Model | str | None, hardware: Machine | str, options: ChecklistOptions) -> Ground:
     """Find profiles and numbers. Raises UserError for whatever does not go together."""
     check(options)
-    found = _model(model, options)
+    found = checklist_named.model(model, options)
     machine = catalog.machine(hardware) if isinstance(hardware, str) else hardware
-    engine = options.engine or next((e.engine for e in every(options.read) if e.engine in ENGINES), "vllm")
-    tp = options.tp or next((each.tp for each in every(options.read) if each.tp), None) or machine.node.gpus
-    form = _format(found, tp, options)
-    fits, refusal = _capacity(found, machine, options, (engine, tp, form))
+    run = checklist_named.run(found, options, machine.node.gpus)
+    tp = run.tp
+    form = in_use(found, tp, options)
+    fits, refusal = _capacity(found, machine, options, (run.engine, tp, form))
+    lacking = fits.hbm.short_bytes if fits else _lacking(found, machine, options, (run.engine, tp, form))
     pool = _pool(options, fits, kv.logical(found, TOKENS, form.stored) / TOKENS)
-    drawn = _curve(found, machine, options, (tp, form, pool))
+    placing = _placing(found, machine, options, (tp, form, pool))
+    drawn = curve(options.trace, placing) if options.trace else None
     tokens = _tokens(options, drawn)
     chosen = Options(
         kv_dtype=form.name,
         weights=_weights(found, options),
         tp=tp,
-        engine=options.engine or "ideal",
+        engine=run.costs,
         prefill=options.prefill,
         tiers=(tier(options),),
         latency={} if options.lookup_s is None else {"all": options.lookup_s},
@@ -127,49 +144,17 @@ def settle(model: Model | str | None, hardware: Machine | str, options: Checklis
         concurrency=options.concurrency,
     )
     answer = margin(found, machine, int(tokens.value), chosen)
-    return Ground(options, found, machine, engine, tp, form, answer, fits, refusal, pool, tokens, drawn)
+    named = replace(chosen, engine=run.engine)
+    usual = margin(found, machine, int(tokens.value), named) if run.costs == IDEAL else None
+    return Ground(
+        options, found, machine, run, form, answer, usual, fits, refusal, lacking, pool, tokens, drawn,
+        _routed(options, placing, form),
+    )  # fmt: skip
 
 
 def tier(options: ChecklistOptions) -> str:
     """The tier that is asked about."""
     return options.tier or (options.sizes[0][0] if options.sizes else "dram")
-
-
-def _model(model: Model | str | None, options: ChecklistOptions) -> Model:
-    if model is not None:
-        return catalog.model(model) if isinstance(model, str) else model
-    named = next((each.model for each in every(options.read) if each.model), None)
-    if named is None:
-        raise UserError("--model is missing: nothing that was read names one; 'kvcalc models list' lists the profiles")
-    try:
-        return catalog.model(named)
-    except UserError as error:
-        raise UserError(f"{error}: it is the model that the metrics or the log name; add --model") from None
-
-
-def _format(model: Model, tp: int, options: ChecklistOptions) -> Format:
-    """As given, as stated, as the bytes of a hit token tell, or the engine's default."""
-    if options.kv_dtype is not None:
-        return Format(options.kv_dtype, formats.stored(model, options.kv_dtype), "given")
-    stated = next((each.kv_dtype for each in every(options.read) if each.kv_dtype), None)
-    if stated in formats.NAMES and stated != formats.AUTO:
-        return Format(stated, formats.stored(model, stated), "stated")
-    seen = bytes_per_hit_token(options.read)
-    for name in TOLD if seen else ():
-        if calibrates(model, name, tp, seen or 0.0):
-            return Format(name, formats.stored(model, name), "bytes per hit token")
-    origin = "stated" if stated else None
-    return Format(formats.AUTO, formats.stored(model, formats.AUTO), origin)
-
-
-def calibrates(model: Model, name: str, tp: int, seen: float) -> bool:
-    """Are these the bytes of a token in this format, of one copy or of all ranks?"""
-    try:
-        stored = formats.stored(model, name)
-    except UserError:
-        return False
-    sizes = (kv.logical(model, TOKENS, stored), kv.resident(model, TOKENS, stored, tp) * tp)
-    return any(abs(seen * TOKENS / size - 1) <= SAME for size in sizes if size)
 
 
 def _weights(model: Model, options: ChecklistOptions) -> str | None:
@@ -202,6 +187,14 @@ def _capacity(
         return None, str(error)
 
 
+def _lacking(model: Model, machine: Machine, options: ChecklistOptions, run: tuple[str, int, Format]) -> float:
+    """What weights lack on each GPU where capacity needs a memory fraction: with all of it, so at least so much."""
+    if options.memory_utilization is not None:
+        return 0.0
+    fits, _ = _capacity(model, machine, replace(options, memory_utilization=NO_RESERVE), run)
+    return fits.hbm.short_bytes if fits else 0.0
+
+
 def _pool(options: ChecklistOptions, fits: Capacity | None, bytes_per_token: float) -> Known | None:
     if options.pool is not None:
         given = options.pool.tokens
@@ -212,20 +205,25 @@ def _pool(options: ChecklistOptions, fits: Capacity | None, bytes_per_token: flo
     return None if fits is None else Known(fits.fits.tokens, "predicted")
 
 
-def _curve(
+def _placing(
     model: Model, machine: Machine, options: ChecklistOptions, run: tuple[int, Format, Known | None]
-) -> CurveAnswer | None:
-    if options.trace is None:
-        return None
-    from kvcalc.answers.curve import curve
-    from kvcalc.answers.placement import Placing
-
+) -> Placing:
+    """The node's places on a trace, as the engine's pool is known here."""
     tp, form, pool = run
     per_token = kv.resident(model, TOKENS, form.stored, tp) * tp / TOKENS
     sizes = {name: amount.bytes for name, amount in options.sizes if amount.bytes}
     chosen = Options(tp=tp, weights=_weights(model, options))
-    hbm = pool.value * per_token if pool else None
-    return curve(options.trace, Placing(model, machine, chosen, hbm, sizes))
+    return Placing(model, machine, chosen, pool.value * per_token if pool else None, sizes)
+
+
+def _routed(options: ChecklistOptions, placing: Placing, form: Format) -> RouteAnswer | None:
+    """What routing gives on the trace, where several replicas are asked about."""
+    if options.trace is None or (options.replicas or 1) < 2:
+        return None
+    from kvcalc.answers.route import route
+
+    one = replace(placing, kv_dtypes=("bf16" if form.stored in formats.UNQUANTISED else "fp8",))
+    return route(options.trace, one, Playing(replicas=options.replicas or 1))
 
 
 def _tokens(options: ChecklistOptions, drawn: CurveAnswer | None) -> Known:

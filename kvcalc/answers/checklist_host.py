@@ -13,6 +13,7 @@ from kvcalc.answers.placement import MEMORY_SHARE
 QUESTION = "Is there host memory to spare for pinned pools?"
 REGISTER_LIMIT = 549_755_813_888  # bytes; one cudaHostRegister of so much fails (vLLM issue 51080)
 PIN_S_PER_GB = (0.1, 1.0)  # seconds at start-up, as users report
+ALL_OF_IT = ("the working set", "the trace, to its knee")  # nobody's plan: what a tier that holds everything would take
 
 said = partial(Reason, 3)
 
@@ -61,6 +62,8 @@ def reasons(ground: Ground) -> Iterator[Reason]:
         yield _asked(ground, pool(ground))
     if want is None:
         yield said("unknown", "no-size", "no size is planned: say what the tier takes with --host-pool or --tier-size")
+    elif want.origin in ALL_OF_IT and ground.options.reuse != "cyclic" and _short(ground, want):
+        yield said("unknown", "host-holds-a-part", _part(ground, want))
     elif have is not None and want.value > have.value:
         yield said("blocks", "host-memory-short", f"{_wants(want)} and the host has {units.both(have.value)} to spare")
     elif have is not None and want.value * ground.together > have.value:
@@ -81,6 +84,22 @@ def reasons(ground: Ground) -> Iterator[Reason]:
     yield from _locked(ground, want)
     yield from _overhead(ground)
     yield from _gpu(ground)
+
+
+def _short(ground: Ground, want: Known) -> float | None:
+    """What the host has, if that is less."""
+    have, whole = spare(ground), ground.machine.node.host_memory
+    most = have.value if have else whole.value if whole else None
+    return most if most is not None and want.value > most else None
+
+
+def _part(ground: Ground, want: Known) -> str:
+    """A tier need not hold everything, unless all of it comes again in turn."""
+    most = _short(ground, want) or 0.0
+    return (
+        f"{want.origin} would take {units.both(want.value)} and the host has {units.both(most)}: a tier of that holds "
+        f"{100 * most / want.value:.0f} % of it, which helps unless it comes again in a cycle; plan it with --tier-size"
+    )
 
 
 def _wants(want: Known) -> str:
@@ -108,7 +127,7 @@ def _locked(ground: Ground, want: Known | None) -> Iterator[Reason]:
         limit = options.host.locked_limit_bytes
     if want and limit is not None and want.value > limit:
         yield said(
-            "cheaper", "locked-memory-limit",
+            "note" if want.origin in ALL_OF_IT else "cheaper", "locked-memory-limit",
             f"{_wants(want)} and the locked-memory limit is {units.both(limit)}: raise it ('ulimit -l unlimited', or "
             "the container's), and look at the driver and WSL, before planning capacity",
         )  # fmt: skip
@@ -121,7 +140,12 @@ def _locked(ground: Ground, want: Known | None) -> Iterator[Reason]:
 
 def _overhead(ground: Ground) -> Iterator[Reason]:
     used, found = ground.options.host_used, pool(ground)
-    if used is None or found is None:
+    if used is None:
+        return
+    if found is None:
+        text = f"{units.both(used)} of host memory were used; give what was asked with --host-pool"
+        ratio = ground.options.host_ratio
+        yield said("note", "used-alone", f"{text}{', and --pool: it is a multiple of that' if ratio else ''}")
         return
     ratio = used / found.asked_bytes
     text = f"{units.both(used)} were used where {units.both(found.asked_bytes)} were asked, {units.times(ratio)}"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from kvcalc import units
-from kvcalc.answers import checklist_fetch
+from kvcalc.answers import checklist_effective, checklist_fetch
 from kvcalc.answers.checklist_ground import Ground
 from kvcalc.answers.checklist_result import Effect, Figure, Reason
 from kvcalc.answers.margin import margin
@@ -22,7 +22,7 @@ said = partial(Reason, 4)
 
 def tier(ground: Ground) -> Tier:
     """The one that is asked about, as the node has it."""
-    name = checklist_fetch.path(ground).tier
+    name = checklist_effective.path(ground).tier
     return next(each for each in tiers(ground.machine, Options(tiers=(name,))) if each.name == name)
 
 
@@ -44,7 +44,7 @@ def ratio(ground: Ground) -> float:
 def reasons(ground: Ground) -> Iterator[Reason]:
     """By its class, by what is seen of it, and beside the other classes."""
     found, times, least = tier(ground), ratio(ground), ground.options.min_margin
-    alone = checklist_fetch.path(ground).margin >= 1 or checklist_fetch.faster(ground)
+    alone = checklist_effective.path(ground).margin >= 1 or checklist_fetch.faster(ground)
     link = units.short(found.read.bandwidth.typical.value, "B/s")
     text = f"{found.path}, {link} a link, {units.short(together(ground), 'B/s')} with all GPUs at once"
     effect: Effect = "supports" if times >= least else "unknown" if alone else "blocks"
@@ -55,7 +55,7 @@ def reasons(ground: Ground) -> Iterator[Reason]:
 
 
 def _seen(ground: Ground, found: Tier) -> Iterator[Reason]:
-    rate = checklist_fetch.seen(ground)
+    rate = checklist_effective.seen(ground)
     if rate is not None and found.medium == "dram":
         share = rate / found.read.bandwidth.typical.value
         text = f"the metrics show {units.short(rate, 'B/s')} into HBM, {100 * share:.0f} % of one link's usual"
@@ -100,7 +100,7 @@ def figures(ground: Ground) -> Iterator[Figure]:
     )
     yield Figure("all GPUs at once", together(ground), "B/s", "profile")
     yield Figure("margin with all GPUs at once", ratio(ground), "x", "profile")
-    if (rate := checklist_fetch.seen(ground)) is not None:
+    if (rate := checklist_effective.seen(ground)) is not None:
         yield Figure("seen into HBM", rate, "B/s", "metrics")
     yield from (Figure(f"margin over {name}", each, "x", "profile") for name, each in classes(ground))
 

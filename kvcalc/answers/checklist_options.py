@@ -3,11 +3,15 @@
 from pathlib import Path
 from typing import Literal
 
+from kvcalc.answers.log_names import stem
 from kvcalc.errors import UserError, shown
 from kvcalc.frozen import frozen
 from kvcalc.observe.host import Host
 from kvcalc.observe.observation import Observation
 
+COMPANIONS = ("lmcache", "dynamo")  # that stand beside an engine
+
+Measured = Literal["a time", "tokens a second", "requests a second"]
 Reuse = Literal["cyclic", "mixed"]
 Routing = Literal["prefix-aware", "other"]
 
@@ -22,10 +26,11 @@ class Kv:
 
 @frozen
 class Outcome:
-    """A measured time, or a rate: what it costs (less is better), and how it was written."""
+    """A measured time, or a rate: what it costs (less is better), how it was written, and what it counts."""
 
     cost: float
     text: str
+    kind: Measured = "a time"
 
 
 @frozen
@@ -44,6 +49,7 @@ class ChecklistOptions:
     Times are seconds, sizes bytes, rates bytes/s and one direction.
     """
 
+    hardware_assumed: bool = False  # nobody named it
     # how the engine runs
     engine: str | None = None
     engine_version: str | None = None
@@ -71,6 +77,7 @@ class ChecklistOptions:
     # what the tier does
     tier: str | None = None
     sizes: tuple[tuple[str, Kv], ...] = ()  # by tier, from the nearest on
+    tier_in_use: bool = False  # when the hit rate was seen; else it is planned
     bandwidth: float | None = None  # of one fetch, all links together
     fetched: float | None = None  # bytes of one fetch that was timed
     fetch_s: float | None = None
@@ -100,6 +107,9 @@ def check(options: ChecklistOptions) -> None:
     """Refuse what does not go together. Raises UserError."""
     if (options.with_offload is None) != (options.without_offload is None):
         raise UserError("--with-offload and --without-offload go together: give both figures of the same load")
+    if options.with_offload and options.without_offload and options.with_offload.kind != options.without_offload.kind:
+        kinds = f"{options.with_offload.kind} and --without-offload {options.without_offload.kind}"
+        raise UserError(f"--with-offload is {kinds}: give the same figure of the same load twice")
     for name, value in {"--hit-rate": options.hit_rates, "--ttft": options.first_token_s}.items():
         if value and len(value) > 1 and not (options.hit_rates and options.first_token_s):
             raise UserError(f"{name}: several values are set beside each other; give --hit-rate and --ttft alike")
@@ -109,7 +119,17 @@ def check(options: ChecklistOptions) -> None:
         )
     if options.ceiling is not None and options.hit_rates and max(options.hit_rates) > options.ceiling:
         raise UserError(f"--hit-rate: {shown(max(options.hit_rates))} is above the ceiling, {options.ceiling:g}")
-    engines = {each.observation.engine for each in options.read} - {"lmcache", "dynamo"}
+    _one_run(options)
+
+
+def _one_run(options: ChecklistOptions) -> None:
+    """Replicas are of one engine and one model."""
+    engines = {each.observation.engine for each in options.read} - set(COMPANIONS)
     if len(engines) > 1:
         names = " and ".join(sorted(engines))
         raise UserError(f"the metrics and logs are of {names}; give those of one engine's replicas")
+    scraped = [each.observation.model for each in options.read if each.kind == "metrics"]  # logs name folders
+    models = {stem(each): each for each in scraped if each}
+    if len(models) > 1:
+        names = " and ".join(sorted(models.values()))
+        raise UserError(f"the metrics and logs are of the models {names}; ask about one model at a time")

@@ -26,8 +26,8 @@ def reasons(ground: Ground) -> Iterator[Reason]:
 def _one_request(ground: Ground) -> Iterator[Reason]:
     """A running request's KV must be in HBM: a tier below doesn't help it."""
     length = ground.options.max_model_len or ground.options.tokens
-    if ground.capacity and ground.capacity.hbm.short_bytes and ground.pool and ground.pool.origin == "predicted":
-        lacking = units.both(ground.capacity.hbm.short_bytes)
+    if ground.lacking and (ground.pool is None or ground.pool.origin == "predicted"):
+        lacking = units.both(ground.lacking)
         yield said("blocks", "no-pool", f"the weights leave no HBM for KV: {lacking} are lacking on each GPU")
     elif length and ground.pool and ground.pool.value < length:
         yield said(

@@ -6,6 +6,7 @@ from kvcalc.answers.margin_result import Assumption
 from kvcalc.frozen import frozen
 
 SCHEMA_VERSION = 1
+UNKNOWN = "unknown"  # of a model without a profile: its KV as stored, its weights
 
 Answer = Literal["yes", "no", "unknown"]
 Decision = Literal["do not build", "do the cheaper things first", "worth measuring", "worth building"]

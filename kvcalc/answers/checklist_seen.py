@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from kvcalc.answers.checklist_options import Read
+from kvcalc.answers.checklist_options import COMPANIONS, Read
 from kvcalc.answers.checklist_result import LookupSeen, Seen, TransferSeen
 from kvcalc.observe.observation import Lookup, Observation, Traffic, Transfer
 
@@ -65,14 +65,26 @@ def _transfer(each: Transfer) -> TransferSeen:
     )
 
 
+def traffics(read: Sequence[Read]) -> tuple[Traffic, ...]:
+    """Of every engine and companion that was read."""
+    return tuple(each.traffic for each in every(read) if each.traffic)
+
+
+def caching_off(read: Sequence[Read]) -> bool:
+    """Does an engine say that its prefix cache is off?"""
+    return any(each.prefix_caching is False for each in every(read))
+
+
 def bytes_per_hit_token(read: Sequence[Read]) -> float | None:
     """The first that is known."""
     return next((t.bytes_per_hit_token for e in every(read) if (t := e.traffic) and t.bytes_per_hit_token), None)
 
 
 def hit_rate(read: Sequence[Read]) -> float | None:
-    """Of all engines: by tokens where they are counted, else the mean."""
-    traffics = [each.observation.traffic for each in read if each.observation.traffic]
+    """Of all engines, or of companions alone: by tokens where they are counted, else the mean."""
+    found = [each.observation for each in read]
+    engines = [each for each in found if each.engine not in COMPANIONS]
+    traffics = [each.traffic for each in engines or found if each.traffic]
     known = [(t.prompt_tokens or _asked(t), t.hit_rate) for t in traffics if t.hit_rate is not None]
     if not known:
         return None

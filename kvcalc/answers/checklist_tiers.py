@@ -14,6 +14,8 @@ from kvcalc.physics import formats
 # TensorRT-LLM 1.0, kvCacheManager: a block goes to the secondary pool when the primary one evicts it
 EXCLUSIVE = ("trtllm",)
 
+HARDLY = 0.01  # read of written
+
 said = partial(Reason, 1)
 
 
@@ -138,6 +140,13 @@ def _never_read(ground: Ground) -> Iterator[Reason]:
                     "cheaper", "written-never-read",
                     f"{down.target} was written from {down.source} and never read: look whether prefixes are still in "
                     "the tiers above, below the engine's prefetch threshold, or given up before their prefetch ends",
+                )  # fmt: skip
+            elif down.source in ("hbm", "dram") and back and _moved(back) < HARDLY * _moved(down):
+                share = 100 * _moved(back) / _moved(down)
+                yield said(
+                    "cheaper", "written-hardly-read",
+                    f"of what {down.target} was given by {down.source}, {share:.1f} % was read again: storing it costs "
+                    "more than it brings; find out what would come again first (kvcalc curve TRACE)",
                 )  # fmt: skip
 
 

@@ -30,7 +30,9 @@ def checklist(
     model: Annotated[
         Text, typer.Option(help="Model profile: a name, a Hugging Face name, or a file", show_default="the metrics'")
     ] = None,
-    hardware: Annotated[str, _text("Node profile: a name, or a YAML file")] = DEFAULT_NODE,
+    hardware: Annotated[
+        Text, typer.Option(help="Node profile: a name, or a YAML file", show_default=DEFAULT_NODE)
+    ] = None,
     metrics: Annotated[
         list[str] | None, _text("Metrics of an engine: a file, - or an http(s) address; one a replica, repeatable")
     ] = None,
@@ -79,6 +81,7 @@ def checklist(
     tier_size: Annotated[
         list[str] | None, _text("TIER=SIZE for KV, all ranks: dram=60GB, dram=1.12M tokens; repeatable")
     ] = None,
+    tier_in_use: Annotated[bool, typer.Option("--tier-in-use", help="The tier was in use at that hit rate")] = False,
     bandwidth: Annotated[Text, _text("Effective bandwidth of one fetch, all links together: 0.066GB/s")] = None,
     fetched: Annotated[Text, typer.Option(help="Bytes of a fetch that was timed", show_default="the prefix's")] = None,
     fetch_time: Annotated[Text, _text("Time that it took")] = None,
@@ -111,9 +114,10 @@ def checklist(
     here = host_memory is not None and host_memory.strip() == HERE
     asked_pool, ratio = optional("--host-pool", host_pool, values.host_pool) or (None, None)
     options = ChecklistOptions(
+        hardware_assumed=hardware is None,
         engine=engine, engine_version=engine_version, tp=tp, kv_dtype=kv_dtype, weights=weights,
         memory_utilization=memory_utilization, max_sequences=max_num_seqs, replicas=replicas, routing=routing,
-        concurrency=concurrency, reuse=reuse, tier=tier, min_margin=min_margin,
+        concurrency=concurrency, reuse=reuse, tier=tier, tier_in_use=tier_in_use, min_margin=min_margin,
         prefill=None if prefill is None else asked.prefill(prefill),
         max_model_len=optional("--max-model-len", max_model_len, units.tokens),
         tokens=optional("--seq", seq, units.tokens),
@@ -144,7 +148,7 @@ def checklist(
         host=host.read() if here else None,
         trace=values.exists(trace),
     )  # fmt: skip
-    result = answer(model, hardware, options)
+    result = answer(model, hardware or DEFAULT_NODE, options)
     show.show([result], page(result), form, output)
     return 3 if fail_if and result.verdict == fail_if.replace("-", " ") else 0
 

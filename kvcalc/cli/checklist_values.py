@@ -8,7 +8,7 @@ from typing import TypeVar
 import typer
 
 from kvcalc import amounts, units
-from kvcalc.answers.checklist_options import Kv, Outcome, Read
+from kvcalc.answers.checklist_options import Kv, Measured, Outcome, Read
 from kvcalc.errors import UserError, shown
 
 T = TypeVar("T")
@@ -52,15 +52,16 @@ def duration(text: str) -> float:
 def outcome(text: str) -> Outcome:
     """A time, of which less is better, or a rate like "1200 tok/s" or "3/s", of which more is."""
     bare = text.strip()
+    kind: Measured
     if not bare.endswith(("/s", "/min", "/h")):
-        cost = units.seconds(bare)
-    elif (rate := amounts.frequency(bare) if bare[0].isdigit() and "tok" not in bare else units.token_rate(bare)) > 0:
-        cost = 1 / rate
+        amount, kind = units.seconds(bare), "a time"
+    elif bare[0].isdigit() and "tok" not in bare:
+        amount, kind = amounts.frequency(bare), "requests a second"
     else:
-        cost = 0.0
-    if not cost:
+        amount, kind = units.token_rate(bare), "tokens a second"
+    if not amount:
         raise UserError(f"{shown(text)}: it must be above zero")
-    return Outcome(cost, bare)
+    return Outcome(amount if kind == "a time" else 1 / amount, bare, kind)
 
 
 def host_pool(text: str) -> tuple[float | None, float | None]:

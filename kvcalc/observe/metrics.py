@@ -1,7 +1,9 @@
 """An engine's metrics -> one Observation: totals from one scrape, rates from two."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from kvcalc.errors import UserError
 from kvcalc.frozen import frozen
@@ -68,13 +70,27 @@ def over(scrapes: Sequence[Scrape]) -> Observation:
     run = scrapes[since:]
     seen = observe(run[-1], run[0] if len(run) > 1 else None)
     usages = [each.traffic.pool_usage for each in map(observe, run) if each.traffic]
-    usage = max((each for each in usages if each is not None), default=None)
     notes = ("the engine restarted between the scrapes; what came before is left out",) if since else ()
-    return seen.over_scrapes(usage, notes)
+    return seen.over_scrapes(tuple(each for each in usages if each is not None), notes)
 
 
 def _observed(engine: Engine, end: Scrape, start: Scrape | None) -> Observation:
-    return READERS[engine].observed(Window(end, start))
+    return _believable(READERS[engine].observed(Window(end, start)))
+
+
+def _believable(seen: Observation) -> Observation:
+    """Without the look-ups that found more than was asked."""
+    if seen.traffic is None:
+        return seen
+    wrong = [each for each in seen.traffic.lookups if (each.found or 0.0) > (each.asked or math.inf)]
+    if not wrong:
+        return seen
+    kept = tuple(each for each in seen.traffic.lookups if each not in wrong)
+    notes = (
+        f"{each.tier}: {each.found:,.10g} {each.unit} found of {each.asked:,.10g} asked can't be: not used"
+        for each in wrong
+    )
+    return replace(seen, traffic=replace(seen.traffic, lookups=kept), notes=(*seen.notes, *notes))
 
 
 def _standing(scrape: Scrape) -> list[Engine]:

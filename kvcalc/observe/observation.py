@@ -93,6 +93,7 @@ class Traffic:
     lookups: tuple[Lookup, ...] = ()
     transfers: tuple[Transfer, ...] = ()
     pool_usage: float | None = None  # fraction of the KV pool in use
+    pool_usages: tuple[float, ...] = ()  # the same at each scrape of a watch
     evicted: float | None = None  # tokens or blocks, as `evicted_unit` says
     evicted_unit: Unit | None = None
     preemptions: float | None = None
@@ -146,6 +147,7 @@ class Observation:
     weight_dtype: str | None = None
     kv_dtype: str | None = None
     max_model_len: int | None = None
+    prefix_caching: bool | None = None
 
     available_kv_bytes: float | None = None  # of the KV pool, one rank; None too where it is zero or less
     no_kv_memory: bool = False  # the engine says that no memory is left for KV
@@ -208,7 +210,8 @@ class Observation:
         theirs = tuple(finding for other in others for finding in other.findings)
         return replace(self, beside=others, findings=(*self.findings, *theirs)) if others else self
 
-    def over_scrapes(self, pool_usage: float | None, notes: tuple[str, ...]) -> "Observation":
-        """The same, with the pool's usage at its fullest."""
-        traffic = self.traffic and replace(self.traffic, pool_usage=pool_usage)
+    def over_scrapes(self, pool_usages: tuple[float, ...], notes: tuple[str, ...]) -> "Observation":
+        """The same, with the pool's usage at each scrape and at its fullest."""
+        usage = max(pool_usages, default=None)
+        traffic = self.traffic and replace(self.traffic, pool_usage=usage, pool_usages=pool_usages)
         return replace(self, traffic=traffic, notes=(*self.notes, *notes))

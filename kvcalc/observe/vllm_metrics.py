@@ -18,6 +18,7 @@ def observed(window: Window) -> Observation:
     return Observation(
         engine="vllm",
         model=window.label("model_name"),
+        prefix_caching={"True": True, "False": False}.get(config.get("enable_prefix_caching", "")),
         kv_dtype=dtype(config.get("cache_dtype")),
         kv_tokens=stated or product,  # blocks x block size is more than what hybrid models hold
         kv_tokens_meaning="concurrency" if stated else "blocks" if product else None,

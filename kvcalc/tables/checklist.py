@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kvcalc import units
-from kvcalc.answers.checklist_result import Box, Checklist, Figure
+from kvcalc.answers.checklist_result import UNKNOWN, Box, Checklist, Figure
 from kvcalc.tables import checklist_seen, cited
 from kvcalc.tables.page import Cell, Column, Lines, Page, Table
 
@@ -29,7 +29,10 @@ def page(result: Checklist) -> Page:
         *_lines("Warnings", list(result.warnings)),
         *cited.every(result.assumptions),
     ]
-    ran = f"TP {result.tp}, {result.kv_stored} KV, {result.weights} weights, engine {result.engine}"
+    engine = "no engine named" if result.engine == "ideal" else f"engine {result.engine}"
+    ran = f"TP {result.tp}, {result.kv_stored} KV, {result.weights} weights, {engine}"
+    if result.kv_stored == UNKNOWN:
+        ran = "for which no profile is known"
     title = f"{result.model_title} on {result.hardware}, {ran}: should you build KV offload?"
     return Page(title, _summary(result), tuple(blocks), lambda: main)
 
@@ -85,7 +88,7 @@ def _text(value: float, unit: str) -> str:
             return units.times(value)
         case "B":
             return units.both(value) if value >= 1_000_000 else f"{value:,.0f} B"
-        case "s" | "B/s":
+        case "s" | "B/s" | "B/h":
             return units.short(value, unit)
         case _:
             return f"{units.count(value)} {unit}".rstrip()

@@ -328,8 +328,19 @@ def test_replicas_on_one_node_share_its_memory():
 def test_metrics_name_the_model_where_no_option_does():
     dump = 'vllm:prefix_cache_queries_total{model_name="Qwen/Qwen3-32B"} 4\n'
     assert checklist(None, "h100-pcie5", ChecklistOptions(read=read(dump))).model == "qwen3-32b"
-    with pytest.raises(UserError, match="add --model"):
-        checklist(None, "h100-pcie5", ChecklistOptions(read=read('vllm:x{model_name="nobody/knows"} 1\n')))
+
+
+def test_metrics_of_a_model_without_a_profile_are_told_all_the_same():
+    """900 of 1,000 tokens were found."""
+    dump = (
+        'vllm:prefix_cache_queries_total{model_name="nobody/knows"} 1000\n'
+        'vllm:prefix_cache_hits_total{model_name="nobody/knows"} 900\nvllm:num_preemptions_total 3\n'
+    )
+    result = checklist(None, "h100-pcie5", ChecklistOptions(read=read(dump)))
+    assert (result.model, result.verdict) == ("nobody/knows", "worth measuring")
+    assert {each.name: each.value for each in result.boxes[0].figures}["hit rate"] == 0.9
+    assert {box.answer for box in result.boxes} == {"unknown"}
+    assert "3 requests were preempted" in result.reasons[0].text
 
 
 def test_metrics_of_two_engines_are_no_replicas():
@@ -362,3 +373,193 @@ def test_a_trace_gives_the_ceiling_and_the_knee(data):
     assert codes(tight, 1)["below-the-ceiling"] == "supports"
     found = {each.name: each.value for each in tight.boxes[0].figures}
     assert found["ceiling of the hit rate"] == pytest.approx(0.651, abs=0.001)  # as the README has it
+
+
+@pytest.mark.parametrize(("reuse", "said"), [
+    (None, {"host-holds-a-part": "unknown"}),
+    ("mixed", {"host-holds-a-part": "unknown"}),
+    ("cyclic", {"host-memory-short": "blocks"}),
+])  # fmt: skip
+def test_a_host_too_small_for_everything_blocks_only_a_cycle(reuse, said):
+    """20 M tokens of 131,072 B are 2.6 TB; the host has 1 TB, and nobody planned a size."""
+    found = codes(asked(working_set=Kv(tokens=20e6), pool=Kv(tokens=1e6), host_memory=1000 * GB, reuse=reuse), 3)
+    assert said.items() <= found.items()
+
+
+def test_a_knee_beyond_the_host_is_no_plan(data):
+    """The knee of the trace is at more than a gigabyte of KV."""
+    trace = data / "mooncake_synthetic.jsonl.gz"
+    result = asked("llama3-70b", tp=8, trace=trace, pool=Kv(tokens=1e6), host_memory=GB)
+    assert codes(result, 3)["host-holds-a-part"] == "unknown"
+    assert "blocks" not in codes(result, 3).values()
+
+
+STARVED = "vllm:kv_cache_usage_perc 0.985\nvllm:num_preemptions_total 100\n"
+POOR = "vllm:prefix_cache_queries_total 100000000\nvllm:prefix_cache_hits_total 8000000\n"
+LOOKED = "vllm:external_prefix_cache_queries_total 92000000\nvllm:external_prefix_cache_hits_total 0\n"
+
+
+def test_a_planned_tier_has_done_nothing_yet():
+    planned = {"sizes": (("dram", Kv(tokens=9e6)),), "pool": Kv(tokens=1e6)}
+    assert codes(asked(read=read(POOR), **planned), 1)["reuse-may-set-the-hit-rate"] == "unknown"
+    assert codes(asked(read=read(POOR), **planned, tier_in_use=True), 1)["reuse-sets-the-hit-rate"] == "blocks"
+    assert codes(asked(read=read(POOR + LOOKED), **planned), 1)["reuse-sets-the-hit-rate"] == "blocks"
+
+
+def test_a_starved_server_is_not_told_that_reuse_sets_its_hit_rate():
+    result = asked(read=read(STARVED + POOR + LOOKED), sizes=(("dram", Kv(tokens=9e6)),), pool=Kv(tokens=1e6))
+    assert codes(result, 1)["full-without-ceiling"] == "unknown"
+    assert result.verdict != "do not build"
+
+
+def test_what_another_server_computed_was_not_lost_by_a_roomy_pool():
+    dump = POOR + LOOKED.replace("hits_total 0", "hits_total 90000000") + "vllm:kv_cache_usage_perc {}\n"
+    assert codes(asked(read=read(dump.format(0.2))), 1) == {"found-outside-hbm": "unknown"}
+    assert codes(asked(read=read(dump.format(0.97))), 1) == {"found-outside-hbm": "supports"}
+
+
+def test_an_engine_named_or_read_gives_the_restore_cost():
+    """DeepSeek-V2-Lite's small KV: an engine's fixed time a restore is most of a fetch."""
+    dump = "vllm:kv_cache_usage_perc 0.5\n"
+    given, seen = asked("deepseek-v2-lite", engine="vllm"), asked("deepseek-v2-lite", read=read(dump))
+    margins = [next(f.value for f in r.boxes[1].figures if f.name == "margin by the profile") for r in (given, seen)]
+    assert margins[0] == margins[1]
+    assert given.engine == seen.engine == "vllm"
+
+
+def test_without_an_engine_its_fixed_costs_may_decide():
+    result = asked("deepseek-v2-lite", tp=8)
+    assert result.engine == "ideal"
+    assert codes(result, 2)["engine-decides"] == "unknown"
+    assert any("no engine is named" in each for each in result.warnings)
+
+
+def test_a_pool_guessed_by_a_supposed_split_does_not_block():
+    small = Kv(tokens=1000)
+    assert codes(asked(tp=None, working_set=small), 1)["working-set-fits-hbm"] == "unknown"
+    assert codes(asked(tp=1, working_set=small), 1)["working-set-fits-hbm"] == "blocks"
+    assert codes(asked(tp=None, working_set=small, pool=Kv(tokens=2000)), 1)["working-set-fits-hbm"] == "blocks"
+    assert any("TP 8 is supposed" in each for each in asked(tp=None).warnings)
+
+
+def test_a_predicted_pool_is_weaker_than_what_the_metrics_show():
+    result = asked(working_set=Kv(tokens=1000), read=read(STARVED))
+    assert codes(result, 1)["working-set-fits-hbm"] == "unknown"
+
+
+def test_a_model_that_all_gpus_cannot_share_is_asked_on_one():
+    """Qwen2.5 7B has 28 heads: not over 8 GPUs."""
+    result = asked("qwen2.5-7b", tp=None)
+    assert result.tp == 1
+    assert any("can't be split over all 8 GPUs" in each for each in result.warnings)
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "trtllm"])
+def test_weights_that_do_not_fit_block_with_any_engine(engine):
+    """141 GB of weights on one GPU of 80 GB."""
+    assert codes(asked("llama3.1-70b", engine=engine), 1)["no-pool"] == "blocks"
+
+
+def test_names_in_metrics_are_taken_by_likeness():
+    for name in ("llama-3.1-8b", "someone/Llama-3.1-8B-Instruct-FP8"):
+        dump = f'vllm:prefix_cache_queries_total{{model_name="{name}"}} 4\n'
+        assert checklist(None, "h100-pcie5", ChecklistOptions(read=read(dump))).model == "llama3.1-8b"
+
+
+def test_a_time_is_not_set_against_a_rate():
+    with pytest.raises(UserError, match="tokens a second and --without-offload a time"):
+        asked(with_offload=Outcome(1 / 1200, "1200tok/s", "tokens a second"), without_offload=Outcome(2.0, "2s"))
+
+
+@pytest.mark.parametrize(("own", "code"), [
+    (0.97, "measured-no-gain"), (1.03, "measured-no-gain"), (0.9, "measured-faster"), (1.1, "measured-slower"),
+])  # fmt: skip
+def test_less_than_runs_differ_by_is_no_gain(own, code):
+    assert code in codes(asked(**both(own, 1.0)), 2)
+
+
+def test_files_of_two_models_are_no_replicas():
+    dump = 'vllm:prefix_cache_queries_total{{model_name="{}"}} 4\n'
+    same = (*read(dump.format("Qwen/Qwen3-32B")), *read(dump.format("qwen3-32b")))
+    assert asked("qwen3-32b", read=same).seen
+    other = (*read(dump.format("Qwen/Qwen3-32B")), *read(dump.format("meta-llama/Llama-3.1-8B-Instruct")))
+    with pytest.raises(UserError, match="one model at a time"):
+        asked(read=other)
+
+
+def test_a_companion_in_its_own_file_finds_of_what_the_engine_had_not():
+    """HBM had 40 %, LMCache half of the remaining 60 %: 70 % together; LMCache is no second replica."""
+    engine = "vllm:prefix_cache_queries_total 1000\nvllm:prefix_cache_hits_total 400\nvllm:num_preemptions_total 5\n"
+    companion = "lmcache:num_requested_tokens_total 600\nlmcache:num_hit_tokens_total 300\n"
+    result = asked(read=(*read(engine), *read(companion)))
+    assert {each.name: each.value for each in result.boxes[0].figures}["hit rate"] == 0.4
+    text = result.boxes[0].reasons[0].text
+    assert "HBM held 40.0 %" in text
+    assert "50.0 % were found outside it, 70.0 % together" in text
+    assert {each.name: each.value for each in result.boxes[4].figures}["replicas"] is None
+
+
+def test_more_hits_than_look_ups_are_noted_and_not_used():
+    result = asked(read=read("vllm:prefix_cache_queries_total 100\nvllm:prefix_cache_hits_total 900\n"))
+    assert {each.name: each.value for each in result.boxes[0].figures}["hit rate"] is None
+    assert any("900 tokens found of 100 asked can't be: not used" in each for each in result.seen[0].notes)
+
+
+def test_a_prefix_cache_that_is_off_is_turned_on_first():
+    dump = 'vllm:cache_config_info{enable_prefix_caching="False",num_gpu_blocks="100",block_size="16"} 1\n'
+    result = asked(read=read(dump))
+    assert codes(result, 5)["prefix-caching-first"] == "cheaper"
+    assert codes(result, 1)["no-hits-while-off"] == "unknown"
+    on = asked(read=read(dump.replace("False", "True")))
+    assert "prefix-caching-first" not in codes(on, 5)
+
+
+def test_what_is_asked_found_and_copied_is_told_an_hour():
+    """1,000 asked, 400 found and 5 GB loaded in half an hour."""
+    dump = "vllm:prefix_cache_queries_total {}\nvllm:prefix_cache_hits_total {}\nvllm:kv_offload_load_bytes_total {}\n"
+    result = asked(read=read(dump.format(3000, 1400, 9e9), before=dump.format(2000, 1000, 4e9), at_s=1800.0))
+    found = {each.name: (each.value, each.unit) for each in result.boxes[0].figures}
+    assert found["asked of hbm"] == (2000, "tokens/h")
+    assert found["found in hbm"] == (800, "tokens/h")
+    assert found["copied from dram to hbm"] == (10 * GB, "B/h")
+
+
+def test_a_watch_tells_the_pool_over_time():
+    scrapes = [replace(samples.parse(f"vllm:kv_cache_usage_perc {each}\n"), at_s=float(i))
+               for i, each in enumerate((0.2, 0.9, 0.4))]  # fmt: skip
+    result = asked(read=(Read("dump", "metrics", metrics.over(scrapes)),))
+    found = {each.name: each.value for each in result.boxes[0].figures}
+    assert found["pool in use by requests, at most"] == 0.9
+    assert found["pool in use by requests, mean of the watch"] == pytest.approx(0.5)
+    assert found["pool in use by requests, at least"] == 0.2
+
+
+def test_memory_that_was_used_is_not_ignored_without_what_was_asked():
+    assert codes(asked(engine="sglang", host_used=100 * GB), 3)["used-alone"] == "note"
+
+
+def test_a_tier_that_is_read_back_hardly_ever_is_found():
+    """Dynamo's KVBM: 100 of 50,000 blocks came back, 0.2 %."""
+    dump = "dynamo_kvbm_x 1\nkvbm_offload_blocks_d2h 50000\nkvbm_onboard_blocks_h2d {}\n"
+    result = asked(read=read(dump.format(100)))
+    assert codes(result, 1)["written-hardly-read"] == "cheaper"
+    assert any("0.2 % was read again" in each.text for each in result.reasons)
+    assert "written-hardly-read" not in codes(asked(read=read(dump.format(5000))), 1)
+
+
+def test_grouped_heads_are_said_in_plain_words():
+    assert any("32 query heads share 8 KV heads" in each.text for each in asked().boxes[4].reasons)
+
+
+def test_a_pool_on_a_trace_says_why_curve_has_another(data):
+    """Both count HBM: the checklist in the engine's format and less its buffers, curve in FP8 first."""
+    result = asked("llama3-70b", tp=8, trace=data / "mooncake_synthetic.jsonl.gz")
+    assert any("'kvcalc curve' by itself counts FP8 first" in each for each in result.warnings)
+
+
+def test_a_trace_for_several_replicas_is_routed(data):
+    trace = data / "mooncake_arxiv_first20.jsonl"
+    assert codes(asked("llama3-70b", tp=4, trace=trace, replicas=2), 5)["routing-on-the-trace"] == "note"
+    one = asked("llama3-70b", tp=4, trace=trace)
+    assert "routing-on-the-trace" not in codes(one, 5)
+    assert any("kvcalc route TRACE" in each for each in one.boxes[4].run)
