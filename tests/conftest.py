@@ -1,5 +1,6 @@
 """What several tests share: folders that stand in for the user's own, small profiles, and the scripts by their path."""
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -19,6 +20,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 settings.register_profile("unhurried", deadline=None)  # a busy machine is no failure
 settings.load_profile("unhurried")
+
+
+# A background job of a shell ignores Ctrl-C, and its children inherit that: tests that send it need it heard.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -220,7 +220,7 @@ def test_ctrl_c_ends_a_watch_with_its_report(run):
     Counter("vllm:prefix_cache_queries", "tokens", registry=registry).inc(100)
     server, thread = start_http_server(0, "127.0.0.1", registry)
     interrupt = partial(signal.pthread_kill, threading.main_thread().ident, signal.SIGINT)
-    timer = threading.Timer(0.7, interrupt)
+    timer = threading.Timer(2.0, interrupt)
     timer.start()
     try:
         address = f"http://127.0.0.1:{server.server_port}/metrics"
