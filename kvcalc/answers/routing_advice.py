@@ -25,7 +25,7 @@ def routing_advice(strategies: Sequence[Strategy]) -> str:
     else:
         imbalance = f"imbalance {routed.load_imbalance:.2f}x against {plain.load_imbalance:.2f}x"
         first, best = (
-            f"{routed.run.name} is not quicker than {plain.run.name} ({imbalance}): keep {plain.run.name}",
+            f"{routed.run.name} is not 10 % quicker than {plain.run.name} ({imbalance}): keep {plain.run.name}",
             plain,
         )
     if store is None:

@@ -113,7 +113,7 @@ def test_a_trace_without_blocks_is_refused_until_reuse_is_assumed(refused, run, 
 @pytest.mark.parametrize("text", ["", "\n\n", "not a trace\n", '{"a": 1}\n', '{"timestamp": 0, "input_len'])
 def test_files_that_are_no_trace_are_refused(refused, tmp_path, text):
     (tmp_path / "bad.jsonl").write_text(text)
-    refused("simulate", tmp_path / "bad.jsonl", "--model", "llama3-70b")
+    assert "bad.jsonl" in refused("simulate", tmp_path / "bad.jsonl", "--model", "llama3-70b")
 
 
 def test_a_trace_cut_off_in_a_row_is_read_up_to_there(run, excerpt, tmp_path):
